@@ -1,0 +1,1 @@
+//! Attention kernels for someone with a launcher of their own.

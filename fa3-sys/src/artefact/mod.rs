@@ -1,0 +1,80 @@
+//! Kernel artefacts: what a crate that owns kernels builds, embeds and hands to the launcher.
+//!
+//! A crate describes its kernels as [`Unit`]s. The build step turns each unit and architecture
+//! into a cubin, its PTX and a manifest under `artifacts/`; the crate's build script embeds those
+//! whose source hash is today's as [`KernelEntry`] values, and lists the others as [`Missing`].
+
+use crate::Arch;
+
+/// One compilation: a source file and the definitions that turn it into one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The `extern "C"` name of the kernel, unique in its crate; also the artefact's file name.
+    pub symbol: String,
+    /// The source, relative to the crate's root: `kernels/sm90/forward.cu`.
+    pub source: &'static str,
+    /// The architectures it is built for.
+    pub arches: &'static [Arch],
+    /// Preprocessor definitions, in order. `FA3_SYMBOL` is added with the value of `symbol`.
+    pub defines: Vec<(&'static str, String)>,
+}
+
+/// What the compiler said of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Registers a thread at launch.
+    pub registers: u32,
+    /// Static shared memory, bytes.
+    pub static_shared_bytes: u32,
+    /// Stack frame a thread, bytes. The build refuses anything but zero.
+    pub stack_bytes: u32,
+    /// Bytes of spill stores and loads a thread. The build refuses anything but zero.
+    pub spill_bytes: u32,
+}
+
+/// An embedded kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelEntry {
+    /// The `extern "C"` name to look up in the module.
+    pub symbol: &'static str,
+    /// The one architecture it runs on.
+    pub arch: Arch,
+    /// Machine code, for `cuModuleLoadData`.
+    pub cubin: &'static [u8],
+    /// The PTX it was assembled from, with line information.
+    pub ptx: &'static str,
+    /// What the compiler said of it.
+    pub resources: Resources,
+    /// The hash of the sources and flags it was built from, in hexadecimal.
+    pub source_hash: &'static str,
+}
+
+/// Why a kernel of the table is not embedded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("kernel `{symbol}` for {arch} {why}; build it with `cargo xtask cubins`, then build again")]
+pub struct Missing {
+    /// The kernel's name.
+    pub symbol: &'static str,
+    /// The architecture it is missing for.
+    pub arch: Arch,
+    /// The reason.
+    pub why: MissingReason,
+}
+
+/// The reason of [`Missing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingReason {
+    /// There is no artefact.
+    NotBuilt,
+    /// The artefact was built from other sources or flags than today's.
+    Stale,
+}
+
+impl core::fmt::Display for MissingReason {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::NotBuilt => "was not built",
+            Self::Stale => "was built from other sources than these",
+        })
+    }
+}

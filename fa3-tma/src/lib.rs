@@ -1,0 +1,2 @@
+//! The circular shared-memory ring of warp-specialised kernels: device headers and a host model.
+#![no_std]
