@@ -17,6 +17,9 @@ pub struct Unit {
     pub arches: &'static [Arch],
     /// Preprocessor definitions, in order. `FA3_SYMBOL` is added with the value of `symbol`.
     pub defines: Vec<(&'static str, String)>,
+    /// Opcodes that the machine code must hold, as the disassembler prints them (`HGMMA`,
+    /// `USETMAXREG.DEALLOC`): each has to begin one of the kernel's instructions.
+    pub expect_sass: &'static [&'static str],
 }
 
 /// What the compiler said of a kernel.
