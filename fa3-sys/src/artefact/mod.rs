@@ -4,6 +4,19 @@
 //! into a cubin, its PTX and a manifest under `artifacts/`; the crate's build script embeds those
 //! whose source hash is today's as [`KernelEntry`] values, and lists the others as [`Missing`].
 
+pub mod manifest;
+
+#[cfg(feature = "embed")]
+mod embed;
+#[cfg(feature = "embed")]
+mod hash;
+
+#[cfg(feature = "embed")]
+pub use embed::{EmbedError, Embedded, embed};
+#[cfg(feature = "embed")]
+pub use hash::{HashError, source_hash, source_roots};
+pub use manifest::{Manifest, ManifestError};
+
 use crate::Arch;
 
 /// One compilation: a source file and the definitions that turn it into one kernel.
@@ -79,5 +92,52 @@ impl core::fmt::Display for MissingReason {
             Self::NotBuilt => "was not built",
             Self::Stale => "was built from other sources than these",
         })
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "embed")]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::Unit;
+    use crate::Arch;
+
+    /// A unit without definitions, for sm_90a.
+    pub(super) fn unit(symbol: &str) -> Unit {
+        Unit {
+            symbol: symbol.to_owned(),
+            source: "kernels/k.cu",
+            arches: &[Arch::Sm90a],
+            defines: Vec::new(),
+            expect_sass: &[],
+        }
+    }
+
+    /// A folder that is deleted when it goes out of scope.
+    pub(super) struct TemporaryFolder(PathBuf);
+
+    impl TemporaryFolder {
+        pub(super) fn new(test: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("fa3-sys-{}-{test}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        pub(super) fn path(&self) -> &Path {
+            &self.0
+        }
+
+        pub(super) fn write(&self, relative: &str, contents: &str) {
+            let path = self.0.join(relative);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, contents).unwrap();
+        }
+    }
+
+    impl Drop for TemporaryFolder {
+        fn drop(&mut self) {
+            std::fs::remove_dir_all(&self.0).ok();
+        }
     }
 }
