@@ -1,8 +1,10 @@
 //! Exact softmax attention for Rust programs.
 
 pub mod dtype;
+mod lengths;
 pub mod options;
 pub mod problem;
+pub mod reference;
 pub mod tensor;
 
 pub use dtype::{DType, Element};
