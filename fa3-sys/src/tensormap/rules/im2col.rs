@@ -1,0 +1,83 @@
+//! Rules about the pixels and channels of an im2col map.
+
+use super::{Visit, columns, each, number, rank_number, row};
+use crate::tensormap::desc::TensorMapDesc;
+use crate::tensormap::error::TensorMapError;
+use crate::tensormap::rule::{Limit, Rule};
+
+/// `tensorRank` of `cuTensorMapEncodeIm2col`: 3, 4 or 5.
+pub(super) fn im2col_rank(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
+    if columns(desc).is_none() {
+        return Ok(());
+    }
+    let limit = Limit::Range { min: 3, max: 5 };
+    visit(number(
+        Rule::Im2colRank,
+        "tensorRank",
+        None,
+        rank_number(desc.rank()),
+        limit,
+    ))
+}
+
+/// `pixelBoxLowerCorner`, `pixelBoxUpperCorner`: 16 bits a dimension for one spatial dimension, 8
+/// for two, 5 for three.
+pub(super) fn corner_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
+    let Some(columns) = columns(desc) else {
+        return Ok(());
+    };
+    let limit = match desc.rank() {
+        3 => Limit::Range {
+            min: -32_768,
+            max: 32_767,
+        },
+        4 => Limit::Range { min: -128, max: 127 },
+        5 => Limit::Range { min: -16, max: 15 },
+        _ => return Ok(()),
+    };
+    let spatial = ..desc.rank().saturating_sub(2);
+    let lower = columns.lower_corner().get(spatial).unwrap_or_default();
+    let upper = columns.upper_corner().get(spatial).unwrap_or_default();
+    each(Rule::CornerRange, "pixelBoxLowerCorner", lower, limit, visit)?;
+    each(Rule::CornerRange, "pixelBoxUpperCorner", upper, limit, visit)
+}
+
+/// `pixelBoxUpperCorner`: the box has a non-zero area. Its size in a spatial dimension is the
+/// extent, less the lower offset, plus the upper one.
+pub(super) fn corner_area(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
+    let Some(columns) = columns(desc) else {
+        return Ok(());
+    };
+    let offsets = columns.lower_corner().iter().zip(columns.upper_corner());
+    let spatial = desc.extents().iter().skip(1).take(desc.rank().saturating_sub(2));
+    let sizes = spatial
+        .zip(offsets)
+        .map(|(&extent, (&lower, &upper))| i128::from(extent) + i128::from(upper) - i128::from(lower));
+    (0..)
+        .zip(sizes)
+        .map(|(dim, size)| number(Rule::CornerArea, "pixelBox", Some(dim), size, Limit::AtLeast(1)))
+        .try_for_each(visit)
+}
+
+/// `channelsPerPixel`: at most 256. None at all would copy nothing.
+pub(super) fn channel_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
+    if columns(desc).is_none() {
+        return Ok(());
+    }
+    visit(row(Rule::ChannelRange, desc, Limit::Range { min: 1, max: 256 }))
+}
+
+/// `pixelsPerColumn`: at most 1024. None at all would copy nothing.
+pub(super) fn pixel_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
+    let Some(columns) = columns(desc) else {
+        return Ok(());
+    };
+    let limit = Limit::Range { min: 1, max: 1024 };
+    visit(number(
+        Rule::PixelRange,
+        "pixelsPerColumn",
+        None,
+        columns.pixels,
+        limit,
+    ))
+}
