@@ -1,1 +1,120 @@
-//! Attention kernels for someone with a launcher of their own.
+//! Exact softmax attention kernels for Hopper, for someone with a launcher of their own: device
+//! sources, the table of kernels, their parameter blocks, and the machine code embedded.
+//!
+//! # Launching a forward kernel
+//! Parameters, in order: the tensor maps of Q, K, V and O (128 bytes each, four-dimensional over
+//! `[dim, sequence, heads, batch]`, swizzle 128 B, boxes of [`ForwardKernel::boxes`]), then
+//! [`ForwardParams`]. Any one-dimensional grid is right: CTA `i` works on tiles `i`, `i + grid`,
+//! and so on. [`ForwardKernel::threads`] threads a CTA, [`ForwardKernel::shared_bytes`] of dynamic
+//! shared memory.
+//!
+//! ```
+//! use fa3_kernels::{Operand, forward_kernels};
+//! let kernel = forward_kernels()
+//!     .find(|kernel| kernel.operand == Operand::Bf16 && kernel.head_dim == 128)
+//!     .expect("in the table");
+//! assert_eq!((kernel.tile_m(), kernel.tile_n), (128, 128));
+//! assert!(kernel.shared_bytes() <= fa3_sys::Arch::Sm90a.max_shared_bytes());
+//! ```
+
+use fa3_sys::Arch;
+use fa3_sys::artefact::{KernelEntry, Missing, Unit};
+
+pub mod params;
+#[path = "../table.rs"]
+pub mod table;
+
+pub use params::ForwardParams;
+pub use table::{ForwardKernel, Operand, forward_kernels};
+
+mod embedded {
+    use fa3_sys::Arch;
+    use fa3_sys::artefact::{KernelEntry, Missing, MissingReason, Resources};
+    include!(concat!(env!("OUT_DIR"), "/artifacts.rs"));
+}
+
+/// The kernels built for this crate and embedded in it.
+pub fn entries() -> &'static [KernelEntry] {
+    embedded::ENTRIES
+}
+
+/// The kernels of the table that are not embedded, and why.
+pub fn missing() -> &'static [Missing] {
+    embedded::MISSING
+}
+
+/// Why [`entry`] has nothing to return.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// The kernel is in the table, but its artefact is not embedded.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// There is no such kernel.
+    #[error("no kernel `{symbol}` for {arch} is in the table; `forward_kernels()` lists them")]
+    Unknown {
+        /// The name asked for.
+        symbol: String,
+        /// The architecture asked for.
+        arch: Arch,
+    },
+}
+
+/// The embedded kernel of that name and architecture.
+///
+/// # Errors
+/// [`EntryError::Missing`] when it was not built or was built from other sources;
+/// [`EntryError::Unknown`] when the table has no such kernel.
+pub fn entry(symbol: &str, arch: Arch) -> Result<&'static KernelEntry, EntryError> {
+    if let Some(entry) = entries().iter().find(|entry| entry.symbol == symbol && entry.arch == arch) {
+        return Ok(entry);
+    }
+    match missing().iter().find(|missing| missing.symbol == symbol && missing.arch == arch) {
+        Some(missing) => Err((*missing).into()),
+        None => Err(EntryError::Unknown { symbol: symbol.to_owned(), arch }),
+    }
+}
+
+/// The boxes of the four tensor maps, `[dim, sequence, heads, batch]` in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boxes {
+    /// Of Q.
+    pub q: [u32; 4],
+    /// Of K and of V.
+    pub kv: [u32; 4],
+    /// Of O.
+    pub o: [u32; 4],
+}
+
+impl ForwardKernel {
+    /// The boxes that the kernel's loads and stores assume: panels of 64 columns (128 bytes, one
+    /// swizzle span), as many rows as Q's tile, a key tile, and one warpgroup's share of O.
+    pub const fn boxes(&self) -> Boxes {
+        Boxes { q: [64, self.tile_m(), 1, 1], kv: [64, self.tile_n, 1, 1], o: [64, 64, 1, 1] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn symbols_are_unique_and_shared_memory_fits() {
+        let symbols: HashSet<_> = forward_kernels().map(ForwardKernel::symbol).collect();
+        assert_eq!(symbols.len(), forward_kernels().count());
+        for kernel in forward_kernels() {
+            assert!(kernel.shared_bytes() <= Arch::Sm90a.max_shared_bytes(), "{kernel:?}");
+        }
+    }
+
+    #[test]
+    fn every_unit_is_embedded_or_reported() {
+        let units: Vec<Unit> = table::units();
+        assert_eq!(entries().len() + missing().len(), units.len());
+        for unit in units {
+            let found = entry(&unit.symbol, Arch::Sm90a);
+            assert!(!matches!(found, Err(EntryError::Unknown { .. })), "{}", unit.symbol);
+        }
+        assert!(matches!(entry("nothing", Arch::Sm90a), Err(EntryError::Unknown { .. })));
+    }
+}
