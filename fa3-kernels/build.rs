@@ -1,19 +1,24 @@
 //! Embeds the artefacts of the kernel table that were built from today's sources.
 
-use std::path::{Path, PathBuf};
-use std::{env, io};
+use std::path::PathBuf;
+use std::{env, error, io};
 
 use fa3_sys::Arch;
-use fa3_sys::artefact::{Unit, embed};
+use fa3_sys::artefact::{Unit, embed, source_roots};
 
 #[path = "table.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the crate uses the rest of the table")]
 mod table;
 
-fn main() -> io::Result<()> {
-    let folder = |name: &str| env::var_os(name).map(PathBuf::from).ok_or(io::ErrorKind::NotFound);
+fn main() -> Result<(), Box<dyn error::Error>> {
+    println!("cargo::rerun-if-changed=table.rs");
+    let folder = |name: &str| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .ok_or_else(|| io::Error::other(format!("{name} is not set")))
+    };
     let root = folder("CARGO_MANIFEST_DIR")?;
-    let headers = folder("DEP_FA3_TMA_INCLUDE")?;
-    let sources: [&Path; 2] = [&root.join("kernels"), &headers];
-    embed(&root, &sources, &table::units())
+    let roots = source_roots(&root, &[folder("DEP_FA3_TMA_INCLUDE")?]);
+    embed(&root, &roots, &table::units())?;
+    Ok(())
 }

@@ -34,7 +34,9 @@ impl Arch {
         match (major, minor) {
             (9, 0) => Ok(Self::Sm90a),
             (10, 0) => Ok(Self::Sm100a),
-            _ => Err(UnsupportedArch { found: format!("compute capability {major}.{minor}") }),
+            _ => Err(UnsupportedArch {
+                found: format!("compute capability {major}.{minor}"),
+            }),
         }
     }
 
@@ -76,7 +78,9 @@ impl FromStr for Arch {
         Self::ALL
             .into_iter()
             .find(|arch| arch.target() == text)
-            .ok_or_else(|| UnsupportedArch { found: format!("`{text}`") })
+            .ok_or_else(|| UnsupportedArch {
+                found: format!("`{text}`"),
+            })
     }
 }
 

@@ -38,6 +38,9 @@ impl Options {
     /// The window with causality folded in.
     pub fn effective_window(&self) -> Window {
         let right = if self.causal { Some(0) } else { self.window.right };
-        Window { left: self.window.left, right }
+        Window {
+            left: self.window.left,
+            right,
+        }
     }
 }
