@@ -6,17 +6,17 @@
 namespace fa3 {
 
 struct ForwardParams {
-  tma::u64 lse;
-  float scale_log2;
-  tma::i32 sq;
-  tma::i32 sk;
-  tma::i32 heads_q;
-  tma::i32 group;
-  tma::i32 batch_heads;
-  tma::i32 m_tiles;
-  tma::i32 tiles;
-  tma::i32 section;
-  tma::i32 causal;
+    tma::u64 lse;
+    float scale_log2;
+    tma::i32 sq;
+    tma::i32 sk;
+    tma::i32 heads_q;
+    tma::i32 group;
+    tma::i32 batch_heads;
+    tma::i32 m_tiles;
+    tma::i32 tiles;
+    tma::i32 section;
+    tma::i32 causal;
 };
 
 }  // namespace fa3

@@ -16,30 +16,32 @@ constexpr i32 kStepBytes = 32;
 // Issues S = Q·Kᵀ. `queries` is this warpgroup's first row in a tile of QueryRows rows.
 template <typename Operand, i32 HeadDim, i32 QueryRows, i32 TileN>
 __device__ __forceinline__ void issue_scores(float (&scores)[TileN / 2], u32 queries, u32 keys) {
-  wgmma_fence();
+    wgmma_fence();
 #pragma unroll
-  for (i32 k = 0; k < HeadDim / kStep; ++k) {
-    const i32 panel = k * kStep / kPanelColumns;
-    const i32 within = k * kStep % kPanelColumns / kStep * kStepBytes;
-    const u64 a = descriptor_k_major(queries + panel * QueryRows * kPanelRowBytes + within);
-    const u64 b = descriptor_k_major(keys + panel * TileN * kPanelRowBytes + within);
-    Wgmma<Operand, TileN>::scores(scores, a, b, k != 0);
-  }
-  wgmma_commit();
+    for (i32 k = 0; k < HeadDim / kStep; ++k) {
+        const i32 panel = k * kStep / kPanelColumns;
+        const i32 within = k * kStep % kPanelColumns / kStep * kStepBytes;
+        const u64 a = descriptor_k_major(queries + panel * QueryRows * kPanelRowBytes + within);
+        const u64 b = descriptor_k_major(keys + panel * TileN * kPanelRowBytes + within);
+        Wgmma<Operand, TileN>::scores(scores, a, b, k != 0);
+    }
+    wgmma_commit();
 }
 
 // Issues O = P·V, added to O where `keep` is not zero. P is the A operand, from registers.
 template <typename Operand, i32 HeadDim, i32 TileN>
-__device__ __forceinline__ void issue_values(float (&output)[HeadDim / 2], const u32 (&probabilities)[TileN / 4],
-                                             u32 values, i32 keep) {
-  wgmma_fence();
+__device__ __forceinline__ void issue_values(float (&output)[HeadDim / 2],
+                                             const u32 (&probabilities)[TileN / 4], u32 values,
+                                             i32 keep) {
+    wgmma_fence();
 #pragma unroll
-  for (i32 k = 0; k < TileN / kStep; ++k) {
-    const u32* p = probabilities + 4 * k;
-    const u64 b = descriptor_mn_major(values + k * kStep * kPanelRowBytes, TileN * kPanelRowBytes);
-    Wgmma<Operand, HeadDim>::values(output, p[0], p[1], p[2], p[3], b, k == 0 ? keep : 1);
-  }
-  wgmma_commit();
+    for (i32 k = 0; k < TileN / kStep; ++k) {
+        const u32* p = probabilities + 4 * k;
+        const u64 b =
+            descriptor_mn_major(values + k * kStep * kPanelRowBytes, TileN * kPanelRowBytes);
+        Wgmma<Operand, HeadDim>::values(output, p[0], p[1], p[2], p[3], b, k == 0 ? keep : 1);
+    }
+    wgmma_commit();
 }
 
 // Rounds probabilities to the operand type. The accumulator's layout, packed in pairs, is that of
@@ -47,7 +49,7 @@ __device__ __forceinline__ void issue_values(float (&output)[HeadDim / 2], const
 template <typename Operand, i32 N>
 __device__ __forceinline__ void round_to_operand(u32 (&packed)[N / 2], const float (&values)[N]) {
 #pragma unroll
-  for (i32 i = 0; i < N / 2; ++i) packed[i] = pack<Operand>(values[2 * i], values[2 * i + 1]);
+    for (i32 i = 0; i < N / 2; ++i) packed[i] = pack<Operand>(values[2 * i], values[2 * i + 1]);
 }
 
 }  // namespace fa3

@@ -17,83 +17,88 @@ constexpr float kLazyPowers = 8.f;
 
 template <bool Lazy>
 struct OnlineSoftmax {
-  float maximum[2];   // of the scores, unscaled; may lag when Lazy
-  float sum[2];       // this thread's share of the denominator
-  float correction[2];  // what O and sum of earlier tiles are multiplied by
+    float maximum[2];     // of the scores, unscaled; may lag when Lazy
+    float sum[2];         // this thread's share of the denominator
+    float correction[2];  // what O and sum of earlier tiles are multiplied by
 
-  // Masks all but the keys below `limit[r]`, counted from the tile's first.
-  template <int N>
-  static __device__ __forceinline__ void mask(float (&scores)[N], const i32 (&limit)[2]) {
-    const i32 column = 2 * (threadIdx.x % 4);
+    // Masks all but the keys below `limit[r]`, counted from the tile's first.
+    template <int N>
+    static __device__ __forceinline__ void mask(float (&scores)[N], const i32 (&limit)[2]) {
+        const i32 column = 2 * (threadIdx.x % 4);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      if (column + i / 4 * 8 + i % 2 >= limit[i / 2 % 2]) scores[i] = kNegativeInfinity;
+        for (int i = 0; i < N; ++i) {
+            if (column + i / 4 * 8 + i % 2 >= limit[i / 2 % 2]) scores[i] = kNegativeInfinity;
+        }
     }
-  }
 
-  // Turns scores into probabilities relative to the row's maximum so far.
-  template <bool First, int N>
-  __device__ __forceinline__ void step(float (&scores)[N], float scale_log2) {
+    // Turns scores into probabilities relative to the row's maximum so far.
+    template <bool First, int N>
+    __device__ __forceinline__ void step(float (&scores)[N], float scale_log2) {
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const float tile_maximum = row_maximum(scores, r);
-      float next = First ? tile_maximum : fmaxf(maximum[r], tile_maximum);
-      if (Lazy && !First && (next - maximum[r]) * scale_log2 <= kLazyPowers) next = maximum[r];
-      // A row that has seen no key subtracts nothing, so that its exponentials are 0, not NaN.
-      const float offset = next == kNegativeInfinity ? 0.f : next * scale_log2;
-      correction[r] = First ? 0.f : exp2_approx(maximum[r] * scale_log2 - offset);
-      maximum[r] = next;
-      float tile_sum = 0.f;
+        for (int r = 0; r < 2; ++r) {
+            const float tile_maximum = row_maximum(scores, r);
+            float next = First ? tile_maximum : fmaxf(maximum[r], tile_maximum);
+            if (Lazy && !First && (next - maximum[r]) * scale_log2 <= kLazyPowers)
+                next = maximum[r];
+            // A row that has seen no key subtracts nothing, so that its exponentials are 0, not
+            // NaN.
+            const float offset = next == kNegativeInfinity ? 0.f : next * scale_log2;
+            correction[r] = First ? 0.f : exp2_approx(maximum[r] * scale_log2 - offset);
+            maximum[r] = next;
+            float tile_sum = 0.f;
 #pragma unroll
-      for (int i = 2 * r; i < N; i += 4) {
-        scores[i] = exp2_approx(fmaf(scores[i], scale_log2, -offset));
-        scores[i + 1] = exp2_approx(fmaf(scores[i + 1], scale_log2, -offset));
-        tile_sum += scores[i] + scores[i + 1];
-      }
-      sum[r] = First ? tile_sum : fmaf(sum[r], correction[r], tile_sum);
+            for (int i = 2 * r; i < N; i += 4) {
+                scores[i] = exp2_approx(fmaf(scores[i], scale_log2, -offset));
+                scores[i + 1] = exp2_approx(fmaf(scores[i + 1], scale_log2, -offset));
+                tile_sum += scores[i] + scores[i + 1];
+            }
+            sum[r] = First ? tile_sum : fmaf(sum[r], correction[r], tile_sum);
+        }
     }
-  }
 
-  // Brings O of the earlier tiles to the new maximum.
-  template <int N>
-  __device__ __forceinline__ void rescale(float (&output)[N]) const {
-    if (Lazy && !__any_sync(~0u, correction[0] != 1.f || correction[1] != 1.f)) return;
+    // Brings O of the earlier tiles to the new maximum.
+    template <int N>
+    __device__ __forceinline__ void rescale(float (&output)[N]) const {
+        if (Lazy && !__any_sync(~0u, correction[0] != 1.f || correction[1] != 1.f)) return;
 #pragma unroll
-    for (int i = 0; i < N; ++i) output[i] *= correction[i / 2 % 2];
-  }
-
-  // Adds up the four lanes' shares; then the row's denominator is in `sum`.
-  __device__ __forceinline__ void finish() {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
-      sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
+        for (int i = 0; i < N; ++i) output[i] *= correction[i / 2 % 2];
     }
-  }
 
-  // What O of row half `r` is multiplied by; zero where the row saw no key.
-  __device__ __forceinline__ float inverse(int r) const { return sum[r] > 0.f ? 1.f / sum[r] : 0.f; }
-
-  // The natural logarithm of the denominator, −∞ where the row saw no key.
-  __device__ __forceinline__ float log_sum_exp(int r, float scale_log2) const {
-    return sum[r] > 0.f ? (maximum[r] * scale_log2 + log2_approx(sum[r])) * kLn2 : kNegativeInfinity;
-  }
-
- private:
-  template <int N>
-  static __device__ __forceinline__ float row_maximum(const float (&scores)[N], int r) {
-    // Four independent chains, for their latency.
-    float chain[4] = {scores[2 * r], scores[2 * r + 1], scores[2 * r + 4], scores[2 * r + 5]};
+    // Adds up the four lanes' shares; then the row's denominator is in `sum`.
+    __device__ __forceinline__ void finish() {
 #pragma unroll
-    for (int i = 8; i < N; i += 4) {
-      const int c = i / 4 % 2 * 2;
-      chain[c] = fmaxf(chain[c], scores[i + 2 * r]);
-      chain[c + 1] = fmaxf(chain[c + 1], scores[i + 2 * r + 1]);
+        for (int r = 0; r < 2; ++r) {
+            sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
+            sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
+        }
     }
-    float result = fmaxf(fmaxf(chain[0], chain[1]), fmaxf(chain[2], chain[3]));
-    result = fmaxf(result, __shfl_xor_sync(~0u, result, 1));
-    return fmaxf(result, __shfl_xor_sync(~0u, result, 2));
-  }
+
+    // What O of row half `r` is multiplied by; zero where the row saw no key.
+    __device__ __forceinline__ float inverse(int r) const {
+        return sum[r] > 0.f ? 1.f / sum[r] : 0.f;
+    }
+
+    // The natural logarithm of the denominator, −∞ where the row saw no key.
+    __device__ __forceinline__ float log_sum_exp(int r, float scale_log2) const {
+        return sum[r] > 0.f ? (maximum[r] * scale_log2 + log2_approx(sum[r])) * kLn2
+                            : kNegativeInfinity;
+    }
+
+  private:
+    template <int N>
+    static __device__ __forceinline__ float row_maximum(const float (&scores)[N], int r) {
+        // Four independent chains, for their latency.
+        float chain[4] = {scores[2 * r], scores[2 * r + 1], scores[2 * r + 4], scores[2 * r + 5]};
+#pragma unroll
+        for (int i = 8; i < N; i += 4) {
+            const int c = i / 4 % 2 * 2;
+            chain[c] = fmaxf(chain[c], scores[i + 2 * r]);
+            chain[c + 1] = fmaxf(chain[c + 1], scores[i + 2 * r + 1]);
+        }
+        float result = fmaxf(fmaxf(chain[0], chain[1]), fmaxf(chain[2], chain[3]));
+        result = fmaxf(result, __shfl_xor_sync(~0u, result, 1));
+        return fmaxf(result, __shfl_xor_sync(~0u, result, 2));
+    }
 };
 
 }  // namespace fa3

@@ -9,25 +9,25 @@ namespace fa3 {
 // warpgroup before it. Without Enabled, every call is nothing.
 template <bool Enabled, int Consumers, int FirstBarrier>
 struct Turns {
-  tma::u32 self;
+    tma::u32 self;
 
-  // The first turn is warpgroup 0's: the last one passes it, as it will in every later round.
-  __device__ __forceinline__ explicit Turns(tma::u32 warpgroup) : self(warpgroup) {
-    if (self == Consumers - 1) pass();
-  }
+    // The first turn is warpgroup 0's: the last one passes it, as it will in every later round.
+    __device__ __forceinline__ explicit Turns(tma::u32 warpgroup) : self(warpgroup) {
+        if (self == Consumers - 1) pass();
+    }
 
-  __device__ __forceinline__ void take() const {
-    if constexpr (Enabled) tma::named_sync(FirstBarrier + self, 256);
-  }
+    __device__ __forceinline__ void take() const {
+        if constexpr (Enabled) tma::named_sync(FirstBarrier + self, 256);
+    }
 
-  __device__ __forceinline__ void pass() const {
-    if constexpr (Enabled) tma::named_arrive(FirstBarrier + (self + 1) % Consumers, 256);
-  }
+    __device__ __forceinline__ void pass() const {
+        if constexpr (Enabled) tma::named_arrive(FirstBarrier + (self + 1) % Consumers, 256);
+    }
 
-  // Takes the turn that the last round left over; a barrier must not be half full at exit.
-  __device__ __forceinline__ void finish() const {
-    if (self == 0) take();
-  }
+    // Takes the turn that the last round left over; a barrier must not be half full at exit.
+    __device__ __forceinline__ void finish() const {
+        if (self == 0) take();
+    }
 };
 
 }  // namespace fa3

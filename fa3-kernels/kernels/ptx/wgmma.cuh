@@ -13,15 +13,19 @@ struct F16 {};
 struct Bf16 {};
 
 // Orders register accesses of this warpgroup before the wgmma that follow (wgmma.fence).
-__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_fence() {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
 
 // Closes a group of the wgmma issued so far (wgmma.commit_group).
-__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 
 // Waits until at most `Pending` groups are unfinished (wgmma.wait_group).
 template <int Pending>
 __device__ __forceinline__ void wgmma_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
 
 // Makes the compiler see the registers as written here, after a wait: the instructions that
@@ -29,7 +33,7 @@ __device__ __forceinline__ void wgmma_wait() {
 template <int N>
 __device__ __forceinline__ void settle(float (&registers)[N]) {
 #pragma unroll
-  for (int i = 0; i < N; ++i) asm volatile("" : "+f"(registers[i])::"memory");
+    for (int i = 0; i < N; ++i) asm volatile("" : "+f"(registers[i])::"memory");
 }
 
 // Matrix descriptors for tiles in 128-byte swizzle (PTX ISA, "Matrix Descriptor Format"): rows of
@@ -37,12 +41,14 @@ __device__ __forceinline__ void settle(float (&registers)[N]) {
 //
 // K-major: the contraction runs along the row; the leading offset is unused.
 __device__ __forceinline__ u64 descriptor_k_major(u32 address) {
-  return u64((address & 0x3FFFF) >> 4) | u64(1) << 16 | u64(1024 >> 4) << 32 | u64(1) << 62;
+    return u64((address & 0x3FFFF) >> 4) | u64(1) << 16 | u64(1024 >> 4) << 32 | u64(1) << 62;
 }
 
-// MN-major: the contraction runs down the rows; `panel_bytes` from one panel of 64 columns to the next.
+// MN-major: the contraction runs down the rows; `panel_bytes` from one panel of 64 columns to the
+// next.
 __device__ __forceinline__ u64 descriptor_mn_major(u32 address, u32 panel_bytes) {
-  return u64((address & 0x3FFFF) >> 4) | u64(panel_bytes >> 4) << 16 | u64(1024 >> 4) << 32 | u64(1) << 62;
+    return u64((address & 0x3FFFF) >> 4) | u64(panel_bytes >> 4) << 16 | u64(1024 >> 4) << 32 |
+           u64(1) << 62;
 }
 
 // `Wgmma<Operand, N>` multiplies 64×16 by 16×N into this warpgroup's 64×N accumulator.
@@ -65,33 +71,35 @@ struct Wgmma;
 #define FA3_R32 FA3_R30 ",%30,%31"
 #define FA3_R40 FA3_R30 "," FA3_TEN("3")
 #define FA3_R64 FA3_R60 ",%60,%61,%62,%63"
-#define FA3_R120 \
-  FA3_R60 "," FA3_TEN("6") "," FA3_TEN("7") "," FA3_TEN("8") "," FA3_TEN("9") "," FA3_TEN("10") "," FA3_TEN("11")
+#define FA3_R120                                                                             \
+    FA3_R60 "," FA3_TEN("6") "," FA3_TEN("7") "," FA3_TEN("8") "," FA3_TEN("9") "," FA3_TEN( \
+        "10") "," FA3_TEN("11")
 #define FA3_R128 FA3_R120 ",%120,%121,%122,%123,%124,%125,%126,%127"
 
 // R accumulator registers; i0 to i5 are the operand numbers R to R + 5.
-#define FA3_WGMMA(OPERAND, TYPE, N, R, i0, i1, i2, i3, i4, i5)                                                \
-  template <>                                                                                                 \
-  struct Wgmma<OPERAND, N> {                                                                                  \
-    static __device__ __forceinline__ void scores(float (&d)[R], u64 a, u64 b, i32 keep) {                    \
-      asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i2                                                      \
-                   ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" FA3_R##R "}, %"  \
-                   #i0 ", %" #i1 ", p, 1, 1, 0, 0;}"                                                          \
-                   : FA3_D##R(d, 0)                                                                           \
-                   : "l"(a), "l"(b), "r"(keep));                                                              \
-    }                                                                                                         \
-    static __device__ __forceinline__ void values(float (&d)[R], u32 a0, u32 a1, u32 a2, u32 a3, u64 b,       \
-                                                  i32 keep) {                                                 \
-      asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i5                                                      \
-                   ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" FA3_R##R "}, {%" \
-                   #i0 ",%" #i1 ",%" #i2 ",%" #i3 "}, %" #i4 ", p, 1, 1, 1;}"                                 \
-                   : FA3_D##R(d, 0)                                                                           \
-                   : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(keep));                                  \
-    }                                                                                                         \
-  };
-#define FA3_WGMMA_BOTH(N, R, i0, i1, i2, i3, i4, i5)            \
-  FA3_WGMMA(F16, "f16", N, R, i0, i1, i2, i3, i4, i5)           \
-  FA3_WGMMA(Bf16, "bf16", N, R, i0, i1, i2, i3, i4, i5)
+#define FA3_WGMMA(OPERAND, TYPE, N, R, i0, i1, i2, i3, i4, i5)                                 \
+    template <>                                                                                \
+    struct Wgmma<OPERAND, N> {                                                                 \
+        static __device__ __forceinline__ void scores(float (&d)[R], u64 a, u64 b, i32 keep) { \
+            asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i2                                 \
+                         ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE  \
+                         " {" FA3_R##R "}, %" #i0 ", %" #i1 ", p, 1, 1, 0, 0;}"                \
+                         : FA3_D##R(d, 0)                                                      \
+                         : "l"(a), "l"(b), "r"(keep));                                         \
+        }                                                                                      \
+        static __device__ __forceinline__ void values(float (&d)[R], u32 a0, u32 a1, u32 a2,   \
+                                                      u32 a3, u64 b, i32 keep) {               \
+            asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i5                                 \
+                         ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE  \
+                         " {" FA3_R##R "}, {%" #i0 ",%" #i1 ",%" #i2 ",%" #i3 "}, %" #i4       \
+                                       ", p, 1, 1, 1;}"                                        \
+                         : FA3_D##R(d, 0)                                                      \
+                         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(keep));             \
+        }                                                                                      \
+    };
+#define FA3_WGMMA_BOTH(N, R, i0, i1, i2, i3, i4, i5)    \
+    FA3_WGMMA(F16, "f16", N, R, i0, i1, i2, i3, i4, i5) \
+    FA3_WGMMA(Bf16, "bf16", N, R, i0, i1, i2, i3, i4, i5)
 
 FA3_WGMMA_BOTH(64, 32, 32, 33, 34, 35, 36, 37)
 FA3_WGMMA_BOTH(80, 40, 40, 41, 42, 43, 44, 45)
