@@ -97,7 +97,7 @@ fn generate(
         for &arch in unit.arches {
             let hash = source_hash(source_roots, unit, arch)?;
             let files = Files::of(crate_root, arch, &unit.symbol);
-            match current(&files, &hash)? {
+            match up_to_date(&files, &hash)? {
                 Ok(manifest) => {
                     let index = found.entries.len();
                     machine_code.push_str(&cubin_static(index, &files.cubin)?);
@@ -133,8 +133,12 @@ fn generate(
     Ok((found, text))
 }
 
-/// The manifest, when the artefact is complete and built from the sources that `hash` stands for.
-fn current(files: &Files, hash: &str) -> Result<Result<Manifest, MissingReason>, EmbedError> {
+/// The manifest, when the artefact is complete and built from the sources that `hash` stands for
+/// (see [`source_hash`]); else why it is of no use.
+///
+/// # Errors
+/// [`EmbedError`] when the manifest cannot be read or is malformed.
+pub fn up_to_date(files: &Files, hash: &str) -> Result<Result<Manifest, MissingReason>, EmbedError> {
     if ![&files.cubin, &files.ptx, &files.manifest]
         .iter()
         .all(|path| path.is_file())

@@ -129,7 +129,7 @@ impl core::str::FromStr for Manifest {
 /// The three files of one kernel for one architecture.
 ///
 /// ```
-/// use fa3_sys::{Arch, artefact::manifest::Files};
+/// use fa3_sys::{Arch, artefact::Files};
 /// let files = Files::of(std::path::Path::new("crate"), Arch::Sm90a, "copy");
 /// assert!(files.cubin.ends_with("artifacts/sm_90a/copy.cubin"));
 /// ```

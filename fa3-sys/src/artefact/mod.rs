@@ -12,10 +12,10 @@ mod embed;
 mod hash;
 
 #[cfg(feature = "embed")]
-pub use embed::{EmbedError, Embedded, embed};
+pub use embed::{EmbedError, Embedded, embed, up_to_date};
 #[cfg(feature = "embed")]
 pub use hash::{HashError, source_hash, source_roots};
-pub use manifest::{Manifest, ManifestError};
+pub use manifest::{Files, Manifest, ManifestError};
 
 use crate::Arch;
 
