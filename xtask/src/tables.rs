@@ -1,7 +1,22 @@
 //! The kernel tables of the crates that own kernels, and their parameter blocks, read from the
 //! crates' own files: neither side depends on the other.
 
-use fa3_sys::artefact::Unit;
+use fa3_sys::{Arch, artefact::Unit};
+
+#[path = "../../fa3-kernels/src/params.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the owner uses and exports what is not read here"
+)]
+mod fa3_kernels_params;
+#[path = "../../fa3-kernels/table.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the owner uses and exports what is not read here"
+)]
+mod fa3_kernels_table;
 
 /// A crate that owns kernels.
 pub(crate) struct KernelCrate {
@@ -22,5 +37,15 @@ pub(crate) struct Block {
 
 /// Every crate that owns kernels.
 pub(crate) fn crates() -> Vec<KernelCrate> {
-    Vec::new()
+    let layouts = fa3_kernels_params::LAYOUTS.iter();
+    let blocks = layouts.map(|layout| Block {
+        name: layout.name,
+        size: layout.size,
+        fields: layout.fields,
+    });
+    vec![KernelCrate {
+        package: "fa3-kernels",
+        units: fa3_kernels_table::units(),
+        blocks: blocks.collect(),
+    }]
 }
