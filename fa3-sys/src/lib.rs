@@ -2,10 +2,12 @@
 //!
 //! Without default features this crate is plain data, with no CUDA dependency: [`Arch`], the
 //! [kernel-artefact format](artefact) and descriptions of [tensor maps](tensormap). Feature
-//! `driver` (on by default) adds the CUDA driver, loaded at run time.
+//! `driver` (on by default) adds module `driver`: the CUDA driver, loaded at run time.
 
 pub mod arch;
 pub mod artefact;
+#[cfg(feature = "driver")]
+pub mod driver;
 pub mod tensormap;
 
 pub use arch::{Arch, UnsupportedArch};
