@@ -6,6 +6,8 @@ pub mod options;
 pub mod problem;
 pub mod reference;
 pub mod tensor;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use dtype::{DType, Element};
 pub use options::{Options, Window};

@@ -1,0 +1,437 @@
+//! Is an output right?
+
+use half::{bf16, f16};
+
+use super::{Buffer, Case, Inputs};
+use crate::{DType, Element, reference};
+
+/// What a backend writes: NaN until then.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    /// O.
+    pub o: Buffer,
+    /// The LSE between two guards, where the case wants it.
+    pub lse: Option<Vec<f32>>,
+}
+
+/// Elements before and after the LSE; 128 bytes.
+const GUARD: usize = 32;
+
+impl Outputs {
+    /// Where the LSE begins within [`Outputs::lse`], in elements.
+    pub const LSE_FIRST: usize = GUARD;
+
+    /// Whether two runs wrote the same bits.
+    pub fn same_bits(&self, other: &Self) -> bool {
+        let bits = |lse: &Option<Vec<f32>>| -> Option<Vec<u32>> {
+            lse.as_ref()
+                .map(|lse| lse.iter().map(|value| value.to_bits()).collect())
+        };
+        self.o.elements.bytes() == other.o.elements.bytes() && bits(&self.lse) == bits(&other.lse)
+    }
+}
+
+/// How far an output is from the reference, and how far it may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// The largest error of O.
+    pub max_error: f64,
+    /// The root mean square error of O.
+    pub rmse: f64,
+    /// The largest error of O in the plain low-precision computation.
+    pub plain_max_error: f64,
+    /// What `max_error` may be: twice `plain_max_error`, or the rounding of O itself where that is
+    /// more.
+    pub bound: f64,
+    /// The largest error of the LSE; zero where the case wants none.
+    pub lse_error: f64,
+    /// What `lse_error` may be.
+    pub lse_bound: f64,
+}
+
+/// An output that is wrong. Prints the line that reproduces it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{kind}; the case is: {case}")]
+pub struct Failure {
+    /// What is wrong.
+    pub kind: FailureKind,
+    /// The case.
+    pub case: Box<Case>,
+}
+
+/// What can be wrong with an output. Elements of O are counted in the order `[batch, sequence,
+/// heads, dim]`, elements of the LSE in `[batch, heads, sequence]`.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FailureKind {
+    /// An element is NaN: unwritten, or not a number.
+    #[error("{tensor} is NaN or unwritten at element {index}")]
+    NotANumber {
+        /// `o` or `lse`.
+        tensor: &'static str,
+        /// Which element.
+        index: usize,
+    },
+    /// Memory outside the tensor was written.
+    #[error("{tensor} was written outside its layout, {offset} elements after its first")]
+    WrittenOutside {
+        /// `o` or `lse`.
+        tensor: &'static str,
+        /// Elements after the tensor's first; negative before it.
+        offset: isize,
+    },
+    /// An element is too far off.
+    #[error("{tensor} is {actual} instead of {expected} at element {index}, off by more than {bound}")]
+    Inaccurate {
+        /// `o` or `lse`.
+        tensor: &'static str,
+        /// Which element: the one that is furthest off.
+        index: usize,
+        /// What it is.
+        actual: f64,
+        /// What it should be.
+        expected: f64,
+        /// How far off it may be.
+        bound: f64,
+    },
+    /// The inputs or the outputs are not this case's.
+    #[error("the {what} are not this case's")]
+    Mismatch {
+        /// Which.
+        what: &'static str,
+    },
+    /// The reference refuses the case.
+    #[error("the reference refuses the case: {0}")]
+    Reference(#[from] reference::InputError),
+}
+
+impl Case {
+    /// Memory for the outputs, all NaN.
+    pub fn outputs(&self) -> Outputs {
+        let rows = self.batch * self.heads_q * self.sq;
+        Outputs {
+            o: Buffer::poisoned(self.dtype, self.problem().o.layout),
+            lse: self.lse.then(|| vec![poison(); rows + 2 * GUARD]),
+        }
+    }
+
+    /// Whether `outputs` is right. O may be off by twice the largest error of the plain
+    /// low-precision computation, or by the rounding of the largest element of O where that is more;
+    /// rows that see no key must be exact.
+    ///
+    /// # Errors
+    /// [`Failure`] says what is wrong, and where.
+    pub fn check(&self, inputs: &Inputs, outputs: &Outputs) -> Result<Report, Failure> {
+        let checked = match self.dtype {
+            DType::F16 => self.check_typed::<f16>(inputs, outputs),
+            DType::Bf16 => self.check_typed::<bf16>(inputs, outputs),
+            DType::F32 | DType::I32 => self.check_typed::<f32>(inputs, outputs),
+        };
+        checked.map_err(|kind| Failure {
+            kind,
+            case: Box::new(self.clone()),
+        })
+    }
+
+    fn check_typed<T: Element>(&self, inputs: &Inputs, outputs: &Outputs) -> Result<Report, FailureKind> {
+        let problem = self.problem();
+        let typed = inputs
+            .as_reference::<T>()
+            .ok_or(FailureKind::Mismatch { what: "inputs" })?;
+        if outputs.o.spec() != problem.o || outputs.lse.is_some() != self.lse {
+            return Err(FailureKind::Mismatch { what: "outputs" });
+        }
+        let exact = reference::forward(&problem, &typed)?;
+        let plain = reference::low_precision(&problem, &typed)?;
+        if let Some(offset) = outputs.o.written_outside() {
+            return Err(FailureKind::WrittenOutside { tensor: "o", offset });
+        }
+        let values = outputs.o.values();
+        let o = Errors::of("o", &values, &exact.o)?;
+        let plain_o = Errors::of("o", &plain.o, &exact.o)?;
+        let bound = (2.0 * plain_o.max).max(rounding(self.dtype, largest(&exact.o)));
+        o.within("o", bound, &values, &exact.o)?;
+        zero_rows(&values, &exact.o, self.dv)?;
+        let (mut lse_error, mut lse_bound) = (0.0, 0.0);
+        if let Some(lse) = &outputs.lse {
+            let rows = exact.lse.len();
+            let guards = (0..GUARD).chain(GUARD + rows..lse.len());
+            for index in guards {
+                if lse[index].to_bits() != poison().to_bits() {
+                    let offset = index as isize - GUARD as isize;
+                    return Err(FailureKind::WrittenOutside {
+                        tensor: "lse",
+                        offset,
+                    });
+                }
+            }
+            let lse: Vec<f64> = lse[GUARD..GUARD + rows]
+                .iter()
+                .map(|&value| f64::from(value))
+                .collect();
+            let errors = Errors::of("lse", &lse, &exact.lse)?;
+            let plain_lse = Errors::of("lse", &plain.lse, &exact.lse)?;
+            lse_bound = (2.0 * plain_lse.max).max(1e-5 * (1.0 + largest(&exact.lse)));
+            errors.within("lse", lse_bound, &lse, &exact.lse)?;
+            lse_error = errors.max;
+        }
+        Ok(Report {
+            max_error: o.max,
+            rmse: o.rmse,
+            plain_max_error: plain_o.max,
+            bound,
+            lse_error,
+            lse_bound,
+        })
+    }
+}
+
+/// Rows of exact zeros are those that see no key: they must be exact.
+fn zero_rows(actual: &[f64], expected: &[f64], dv: usize) -> Result<(), FailureKind> {
+    let rows = actual.chunks(dv).zip(expected.chunks(dv)).enumerate();
+    for (row, (actual, expected)) in rows.filter(|(_, (_, expected))| expected.iter().all(|&e| e == 0.0)) {
+        if let Some(column) = actual.iter().position(|&a| a != 0.0) {
+            let (actual, expected) = (actual[column], expected[column]);
+            return Err(FailureKind::Inaccurate {
+                tensor: "o",
+                index: row * dv + column,
+                actual,
+                expected,
+                bound: 0.0,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn poison() -> f32 {
+    f32::from_bits(0x7fda_5a5a)
+}
+
+/// The largest finite magnitude.
+fn largest(values: &[f64]) -> f64 {
+    values
+        .iter()
+        .map(|value| value.abs())
+        .filter(|value| value.is_finite())
+        .fold(0.0, f64::max)
+}
+
+/// What rounding a result of this magnitude may cost: half a unit in its last place for the 16-bit
+/// types. For f32, in which everything is computed too, sixteen of them.
+fn rounding(dtype: DType, magnitude: f64) -> f64 {
+    if magnitude == 0.0 {
+        return 0.0;
+    }
+    let steps = match dtype {
+        DType::F16 => -11,
+        DType::Bf16 => -8,
+        DType::F32 | DType::I32 => -20,
+    };
+    magnitude.log2().floor().exp2() * f64::from(steps).exp2()
+}
+
+struct Errors {
+    max: f64,
+    rmse: f64,
+    /// Where the largest error is.
+    at: usize,
+}
+
+impl Errors {
+    /// Infinities must be equal; then their error is zero.
+    fn of(tensor: &'static str, actual: &[f64], expected: &[f64]) -> Result<Self, FailureKind> {
+        let mut found = Self {
+            max: 0.0,
+            rmse: 0.0,
+            at: 0,
+        };
+        for (index, (&a, &e)) in actual.iter().zip(expected).enumerate() {
+            if a.is_nan() {
+                return Err(FailureKind::NotANumber { tensor, index });
+            }
+            let error = if a == e { 0.0 } else { (a - e).abs() };
+            found.rmse += error * error;
+            if error > found.max {
+                (found.max, found.at) = (error, index);
+            }
+        }
+        found.rmse = (found.rmse / actual.len().max(1) as f64).sqrt();
+        Ok(found)
+    }
+
+    fn within(
+        &self,
+        tensor: &'static str,
+        bound: f64,
+        actual: &[f64],
+        expected: &[f64],
+    ) -> Result<(), FailureKind> {
+        if self.max <= bound {
+            return Ok(());
+        }
+        let index = self.at;
+        Err(FailureKind::Inaccurate {
+            tensor,
+            index,
+            actual: actual[index],
+            expected: expected[index],
+            bound,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Arrangement, Elements, Lengths};
+
+    fn case() -> Case {
+        Case {
+            sq: 20,
+            sk: 150,
+            heads_q: 2,
+            d: 16,
+            dv: 16,
+            options: crate::Options {
+                causal: true,
+                ..Default::default()
+            },
+            arrangement: Arrangement::Padded,
+            ..Case::default()
+        }
+    }
+
+    /// Outputs as the plain low-precision computation gives them.
+    fn plain(case: &Case) -> (Inputs, Outputs) {
+        let inputs = case.inputs();
+        let computed =
+            reference::low_precision::<bf16>(&case.problem(), &inputs.as_reference().unwrap()).unwrap();
+        let mut outputs = case.outputs();
+        let mut values = computed.o.into_iter();
+        outputs.o.fill(|_, _| true, |_| values.next().unwrap() as f32);
+        if let Some(lse) = &mut outputs.lse {
+            for (lse, value) in lse[GUARD..].iter_mut().zip(computed.lse) {
+                *lse = value as f32;
+            }
+        }
+        (inputs, outputs)
+    }
+
+    fn data(outputs: &mut Outputs) -> &mut [bf16] {
+        match &mut outputs.o.elements {
+            Elements::Bf16(data) => data,
+            _ => &mut [],
+        }
+    }
+
+    #[test]
+    fn the_plain_computation_passes() {
+        let (inputs, outputs) = plain(&case());
+        let report = case().check(&inputs, &outputs).unwrap();
+        assert_eq!(report.max_error, report.plain_max_error);
+        assert!(
+            report.rmse > 0.0 && report.rmse < report.max_error && report.max_error < 0.02,
+            "{report:?}"
+        );
+    }
+
+    #[test]
+    fn what_was_not_written_is_found() {
+        let (inputs, mut outputs) = plain(&case());
+        let last = data(&mut outputs)
+            .iter()
+            .rposition(|value| !value.is_nan())
+            .unwrap();
+        data(&mut outputs)[last] = bf16::NAN;
+        let failure = case().check(&inputs, &outputs).unwrap_err();
+        assert_eq!(
+            failure.kind,
+            FailureKind::NotANumber {
+                tensor: "o",
+                index: 20 * 2 * 16 - 1
+            }
+        );
+        assert!(failure.to_string().ends_with(&case().to_string()));
+        let (inputs, mut outputs) = plain(&case());
+        outputs.lse.as_mut().unwrap()[GUARD + 3] = f32::NAN;
+        let failure = case().check(&inputs, &outputs).unwrap_err();
+        assert_eq!(
+            failure.kind,
+            FailureKind::NotANumber {
+                tensor: "lse",
+                index: 3
+            }
+        );
+    }
+
+    #[test]
+    fn writes_outside_the_layout_are_found() {
+        let dim = case().d;
+        for (index, offset) in [(63, -1), (64 + dim, dim as isize)] {
+            let (inputs, mut outputs) = plain(&case());
+            data(&mut outputs)[index] = bf16::ZERO;
+            let failure = case().check(&inputs, &outputs).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::WrittenOutside { tensor: "o", offset });
+        }
+        let (inputs, mut outputs) = plain(&case());
+        outputs.lse.as_mut().unwrap()[GUARD + 40] = 0.0;
+        let failure = case().check(&inputs, &outputs).unwrap_err();
+        assert_eq!(
+            failure.kind,
+            FailureKind::WrittenOutside {
+                tensor: "lse",
+                offset: 40
+            }
+        );
+    }
+
+    #[test]
+    fn errors_beyond_the_bound_are_found() {
+        let (inputs, mut outputs) = plain(&case());
+        let report = case().check(&inputs, &outputs).unwrap();
+        let before = data(&mut outputs)[64];
+        data(&mut outputs)[64] = bf16::from_f64(before.to_f64() + 2.0 * report.bound);
+        let failure = case().check(&inputs, &outputs).unwrap_err();
+        assert!(
+            matches!(
+                failure.kind,
+                FailureKind::Inaccurate {
+                    tensor: "o",
+                    index: 0,
+                    ..
+                }
+            ),
+            "{failure}"
+        );
+        let (inputs, mut outputs) = plain(&case());
+        outputs.lse.as_mut().unwrap()[GUARD] += 1e-3;
+        let failure = case().check(&inputs, &outputs).unwrap_err();
+        assert!(
+            matches!(
+                failure.kind,
+                FailureKind::Inaccurate {
+                    tensor: "lse",
+                    index: 0,
+                    ..
+                }
+            ),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn a_row_without_keys_is_exactly_zero() {
+        let case = Case {
+            lengths: Lengths::UsedKeys(vec![10]),
+            ..case()
+        };
+        let (inputs, mut outputs) = plain(&case);
+        case.check(&inputs, &outputs).unwrap();
+        data(&mut outputs)[64] = bf16::from_f32(1e-6);
+        let failure = case.check(&inputs, &outputs).unwrap_err();
+        assert!(
+            matches!(failure.kind, FailureKind::Inaccurate { bound: 0.0, .. }),
+            "{failure}"
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! A case as one line of text.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::{Arrangement, Case, Distribution, Lengths};
+use crate::DType;
+
+/// A line that is no case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{word}` is not part of a case: {rule}")]
+pub struct CaseError {
+    /// The word.
+    pub word: String,
+    /// What it must be.
+    pub rule: String,
+}
+
+const DTYPES: [(DType, &str); 3] = [(DType::F32, "f32"), (DType::F16, "f16"), (DType::Bf16, "bf16")];
+
+fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
+    names
+        .iter()
+        .find(|&&(known, _)| known == value)
+        .map_or("?", |&(_, name)| name)
+}
+
+fn named<T: Copy>(names: &[(T, &'static str)], word: &str) -> Option<T> {
+    names
+        .iter()
+        .find(|&&(_, name)| name == word)
+        .map(|&(value, _)| value)
+}
+
+struct List<'a>(&'a [i32]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, value) in self.0.iter().enumerate() {
+            write!(f, "{}{value}", if n == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} b={} sq={} sk={}",
+            name_of(&DTYPES, self.dtype),
+            self.batch,
+            self.sq,
+            self.sk
+        )?;
+        write!(
+            f,
+            " hq={} hk={} d={} dv={}",
+            self.heads_q, self.heads_k, self.d, self.dv
+        )?;
+        let arrangement = name_of(&Arrangement::NAMES, self.arrangement);
+        let distribution = name_of(&Distribution::NAMES, self.distribution);
+        write!(f, " {arrangement} {distribution} seed={}", self.seed)?;
+        let options = &self.options;
+        for (flag, set) in [
+            ("causal", options.causal),
+            ("sinks", self.sinks),
+            ("alibi", self.alibi),
+            ("nolse", !self.lse),
+        ] {
+            if set {
+                write!(f, " {flag}")?;
+            }
+        }
+        for (key, steps) in [("left", options.window.left), ("right", options.window.right)] {
+            if let Some(steps) = steps {
+                write!(f, " {key}={steps}")?;
+            }
+        }
+        for (key, factor) in [("scale", options.scale), ("softcap", options.softcap)] {
+            if let Some(factor) = factor {
+                write!(f, " {key}={factor}")?;
+            }
+        }
+        match &self.lengths {
+            Lengths::Dense => {}
+            Lengths::UsedKeys(used) => write!(f, " used={}", List(used))?,
+            Lengths::Packed { cu_q, cu_k } => write!(f, " cu_q={} cu_k={}", List(cu_q), List(cu_k))?,
+        }
+        if !self.name.is_empty() {
+            write!(f, " name={}", self.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Case {
+    type Err = CaseError;
+
+    /// Reads words in any order; what is not said is as in [`Case::default`].
+    fn from_str(line: &str) -> Result<Self, CaseError> {
+        let mut case = Self::default();
+        let (mut cu_q, mut cu_k) = (None, None);
+        for word in line.split_whitespace() {
+            match word.split_once('=') {
+                None => flag(&mut case, word)?,
+                Some(("cu_q", list)) => cu_q = Some(numbers(word, list)?),
+                Some(("cu_k", list)) => cu_k = Some(numbers(word, list)?),
+                Some((key, value)) => setting(&mut case, word, key, value)?,
+            }
+        }
+        match (cu_q, cu_k) {
+            (Some(cu_q), Some(cu_k)) => case.lengths = Lengths::Packed { cu_q, cu_k },
+            (None, None) => {}
+            _ => return Err(error(line, "cu_q and cu_k come together")),
+        }
+        Ok(case)
+    }
+}
+
+fn error(word: &str, rule: &str) -> CaseError {
+    CaseError {
+        word: word.to_owned(),
+        rule: rule.to_owned(),
+    }
+}
+
+fn flag(case: &mut Case, word: &str) -> Result<(), CaseError> {
+    if let Some(dtype) = named(&DTYPES, word) {
+        case.dtype = dtype;
+    } else if let Some(arrangement) = named(&Arrangement::NAMES, word) {
+        case.arrangement = arrangement;
+    } else if let Some(distribution) = named(&Distribution::NAMES, word) {
+        case.distribution = distribution;
+    } else {
+        match word {
+            "causal" => case.options.causal = true,
+            "sinks" => case.sinks = true,
+            "alibi" => case.alibi = true,
+            "nolse" => case.lse = false,
+            _ => {
+                return Err(error(
+                    word,
+                    "no type, arrangement, distribution or flag is called so",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Larger extents are no test cases, and their products could overflow.
+const LARGEST_EXTENT: usize = 1 << 20;
+
+fn setting(case: &mut Case, word: &str, key: &str, value: &str) -> Result<(), CaseError> {
+    let extent = || match value.parse() {
+        Ok(n) if n <= LARGEST_EXTENT => Ok(n),
+        _ => Err(error(word, "an extent is a number up to 2^20")),
+    };
+    let steps = || {
+        value
+            .parse()
+            .map(Some)
+            .map_err(|_| error(word, "a window is a number of keys"))
+    };
+    let factor = || {
+        value
+            .parse()
+            .map(Some)
+            .map_err(|_| error(word, "a factor is a number"))
+    };
+    match key {
+        "b" => case.batch = extent()?,
+        "sq" => case.sq = extent()?,
+        "sk" => case.sk = extent()?,
+        "hq" => case.heads_q = extent()?,
+        "hk" => case.heads_k = extent()?,
+        "d" => case.d = extent()?,
+        "dv" => case.dv = extent()?,
+        "left" => case.options.window.left = steps()?,
+        "right" => case.options.window.right = steps()?,
+        "scale" => case.options.scale = factor()?,
+        "softcap" => case.options.softcap = factor()?,
+        "seed" => case.seed = value.parse().map_err(|_| error(word, "a seed is a number"))?,
+        "used" => case.lengths = Lengths::UsedKeys(numbers(word, value)?),
+        "name" => case.name = value.to_owned(),
+        _ => return Err(error(word, "no setting is called so")),
+    }
+    Ok(())
+}
+
+fn numbers(word: &str, list: &str) -> Result<Vec<i32>, CaseError> {
+    if list.is_empty() {
+        return Ok(Vec::new());
+    }
+    list.split(',')
+        .map(|n| {
+            n.parse()
+                .map_err(|_| error(word, "a list is of numbers, with commas"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Set, cases};
+
+    #[test]
+    fn every_case_survives_being_printed() {
+        for set in [Set::Full, Set::Paper] {
+            for case in cases(set) {
+                assert_eq!(case.to_string().parse(), Ok(case));
+            }
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in [
+            "bf17",
+            "sq=x",
+            "sq=99999999999",
+            "cu_q=0,1",
+            "used=1,,2",
+            "size=3",
+            "left=-1",
+        ] {
+            assert!(line.parse::<Case>().is_err(), "{line}");
+        }
+    }
+}
