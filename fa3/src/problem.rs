@@ -1,6 +1,8 @@
 //! What one forward call computes: operand types and layouts, and options, without addresses.
 
-use crate::{Options, Pointer, Tensor, TensorSpec};
+use core::fmt;
+
+use crate::{DType, Layout, Options, Pointer, Tensor, TensorSpec};
 
 /// How the sequences of a batch lie in the tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,6 +22,46 @@ pub enum Sequences {
         /// No sequence of K/V is longer.
         max_k: usize,
     },
+}
+
+/// The sizes of a dense problem, for [`Problem::dense`].
+///
+/// ```
+/// use fa3::Sizes;
+/// let grouped = Sizes { heads_k: 2, ..Sizes::new(1, 4096, 16, 128) };
+/// assert_eq!((grouped.sk, grouped.heads_q, grouped.dv), (4096, 16, 128));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sizes {
+    /// Sequences.
+    pub batch: usize,
+    /// Queries a sequence.
+    pub sq: usize,
+    /// Keys a sequence.
+    pub sk: usize,
+    /// Heads of Q and O.
+    pub heads_q: usize,
+    /// Heads of K and V; divides `heads_q`.
+    pub heads_k: usize,
+    /// The dimension of Q's and K's heads.
+    pub d: usize,
+    /// The dimension of V's and O's heads.
+    pub dv: usize,
+}
+
+impl Sizes {
+    /// Self-attention: as many keys as queries, one K/V head a query head, `dv = d`.
+    pub const fn new(batch: usize, sequence: usize, heads: usize, d: usize) -> Self {
+        Self {
+            batch,
+            sq: sequence,
+            sk: sequence,
+            heads_q: heads,
+            heads_k: heads,
+            d,
+            dv: d,
+        }
+    }
 }
 
 /// The forward pass `O = softmax(scale · Q·Kᵀ + bias, masked) · V`, described by shapes alone.
@@ -46,6 +88,82 @@ pub struct Problem {
     pub options: Options,
 }
 
+impl Problem {
+    /// Contiguous `[batch, sequence, heads, dim]` operands of one type, with the LSE.
+    pub fn dense(dtype: DType, sizes: Sizes, options: Options) -> Self {
+        let Sizes {
+            batch,
+            sq,
+            sk,
+            heads_q,
+            heads_k,
+            d,
+            dv,
+        } = sizes;
+        let spec = |shape| TensorSpec {
+            dtype,
+            layout: Layout::contiguous(shape),
+        };
+        Self {
+            q: spec([batch, sq, heads_q, d]),
+            k: spec([batch, sk, heads_k, d]),
+            v: spec([batch, sk, heads_k, dv]),
+            o: spec([batch, sq, heads_q, dv]),
+            lse: true,
+            sinks: false,
+            alibi: false,
+            sequences: Sequences::Dense,
+            options,
+        }
+    }
+}
+
+/// An argument of a call that is an address, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Operand {
+    /// [`Operands::q`].
+    Q,
+    /// [`Operands::k`].
+    K,
+    /// [`Operands::v`].
+    V,
+    /// [`Operands::o`].
+    O,
+    /// [`Operands::lse`].
+    Lse,
+    /// [`Operands::sinks`].
+    Sinks,
+    /// [`Operands::alibi`].
+    Alibi,
+    /// [`Operands::used_k`].
+    UsedKeys,
+    /// [`Operands::cu_q`].
+    CuQ,
+    /// [`Operands::cu_k`].
+    CuK,
+    /// The workspace.
+    Workspace,
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Q => "q",
+            Self::K => "k",
+            Self::V => "v",
+            Self::O => "o",
+            Self::Lse => "lse",
+            Self::Sinks => "sinks",
+            Self::Alibi => "alibi",
+            Self::UsedKeys => "used_k",
+            Self::CuQ => "cu_q",
+            Self::CuK => "cu_k",
+            Self::Workspace => "the workspace",
+        })
+    }
+}
+
 /// The operands of one forward call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operands {
@@ -70,4 +188,38 @@ pub struct Operands {
     pub cu_q: Option<Pointer>,
     /// i32 `[count + 1]`, rising from 0 to K's total, for [`Sequences::Packed`].
     pub cu_k: Option<Pointer>,
+}
+
+impl Operands {
+    /// Four tensors and nothing else.
+    pub const fn new(q: Tensor, k: Tensor, v: Tensor, o: Tensor) -> Self {
+        Self {
+            q,
+            k,
+            v,
+            o,
+            lse: None,
+            sinks: None,
+            alibi: None,
+            used_k: None,
+            cu_q: None,
+            cu_k: None,
+        }
+    }
+
+    /// The problem that these operands pose with `options`: their types, their layouts, and which
+    /// of the optional ones are there.
+    pub const fn problem(&self, sequences: Sequences, options: Options) -> Problem {
+        Problem {
+            q: self.q.spec,
+            k: self.k.spec,
+            v: self.v.spec,
+            o: self.o.spec,
+            lse: self.lse.is_some(),
+            sinks: self.sinks.is_some(),
+            alibi: self.alibi.is_some(),
+            sequences,
+            options,
+        }
+    }
 }

@@ -1,0 +1,143 @@
+//! A plan as a person wants to read it.
+
+use core::fmt;
+
+use super::{Execution, KernelPlan, Plan};
+use crate::{Options, Problem, Sequences, Window};
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "forward {}", Summary(&self.problem))?;
+        writeln!(f, "  target    {}", self.target)?;
+        match &self.execution {
+            Execution::Nothing => writeln!(f, "  nothing to do: the output has no element")?,
+            Execution::Kernel(kernel) => write_kernel(f, kernel)?,
+            Execution::Cpu(cpu) => writeln!(f, "  cpu       {cpu}")?,
+        }
+        write!(
+            f,
+            "  work      {} flop, {} bytes",
+            si(self.work.flops),
+            si(self.work.bytes)
+        )
+    }
+}
+
+fn write_kernel(f: &mut fmt::Formatter<'_>, kernel: &KernelPlan) -> fmt::Result {
+    let [x, y, z] = kernel.grid;
+    let tile = kernel.tile;
+    let tiles = kernel.params.tiles;
+    writeln!(f, "  kernel    {} ({})", kernel.symbol, kernel.arch)?;
+    writeln!(
+        f,
+        "  tile      {} rows × {} keys, {} consumer warpgroups, {} stages",
+        tile.m, tile.n, tile.consumers, tile.stages
+    )?;
+    writeln!(
+        f,
+        "  tiles     {tiles}, in sections of {} heads",
+        kernel.params.section
+    )?;
+    let persists = if u64::from(x) < u64::try_from(tiles).unwrap_or(0) {
+        ", persistent"
+    } else {
+        ""
+    };
+    writeln!(
+        f,
+        "  launch    grid {x}×{y}×{z}{persists}, {} threads, cluster {}, {} bytes of shared memory",
+        kernel.block, kernel.cluster, kernel.shared_bytes
+    )?;
+    for slot in &kernel.maps {
+        write!(f, "  map       {}: {}", slot.operand, slot.desc)?;
+        if slot.address != slot.operand {
+            write!(f, ", at the address of {}", slot.address)?;
+        }
+        writeln!(f)?;
+    }
+    writeln!(f, "  workspace {} bytes", kernel.workspace_bytes)
+}
+
+/// A problem in one line.
+struct Summary<'a>(&'a Problem);
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem {
+            q,
+            k,
+            v,
+            o: _,
+            lse,
+            sinks,
+            alibi,
+            sequences,
+            options,
+        } = self.0;
+        let [batch, sq, heads_q, d] = q.layout.shape;
+        let [_, sk, heads_k, _] = k.layout.shape;
+        let dv = v.layout.shape[3];
+        write!(f, "{}", q.dtype)?;
+        match sequences {
+            Sequences::Dense => write!(f, ", batch {batch}, sq {sq}, sk {sk}")?,
+            Sequences::UsedKeys => write!(f, ", batch {batch}, sq {sq}, sk up to {sk}")?,
+            Sequences::Packed { count, max_q, max_k } => write!(
+                f,
+                ", {count} sequences, {sq} queries (at most {max_q}), {sk} keys (at most {max_k})"
+            )?,
+        }
+        write!(f, ", heads {heads_q}/{heads_k}, d {d}")?;
+        if dv != d {
+            write!(f, "/{dv}")?;
+        }
+        let Options {
+            scale: _,
+            causal,
+            window,
+            softcap,
+        } = options;
+        write!(f, ", scale {}", options.scale_for(d))?;
+        if *causal {
+            f.write_str(", causal")?;
+        }
+        if *window != Window::default() {
+            let side = |keys: Option<usize>| keys.map_or("all".to_owned(), |keys| keys.to_string());
+            write!(
+                f,
+                ", window {} before and {} after",
+                side(window.left),
+                side(window.right)
+            )?;
+        }
+        if let Some(cap) = softcap {
+            write!(f, ", softcap {cap}")?;
+        }
+        for (on, name) in [(sinks, "sinks"), (alibi, "alibi"), (lse, "lse")] {
+            if *on {
+                write!(f, ", {name}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number with three or four digits and an SI prefix: `137.4 G`.
+fn si(value: f64) -> String {
+    let prefixes = ["", " k", " M", " G", " T", " P"];
+    let mut scaled = value;
+    let mut prefix = "";
+    for next in prefixes {
+        prefix = next;
+        if scaled < 1000.0 {
+            break;
+        }
+        if next != " P" {
+            scaled /= 1000.0;
+        }
+    }
+    if prefix.is_empty() {
+        format!("{scaled}")
+    } else {
+        format!("{scaled:.1}{prefix}")
+    }
+}

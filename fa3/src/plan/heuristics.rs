@@ -1,0 +1,87 @@
+//! Every choice that planning makes by measurement rather than by need, in one place.
+
+use fa3_kernels::{ForwardKernel, Operand as KernelType, forward_kernels};
+
+use crate::{CudaTarget, DType, Dims};
+
+/// How the SM90 forward kernels run a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ForwardChoice {
+    /// The row of the kernel table.
+    pub(crate) kernel: &'static ForwardKernel,
+    /// CTAs.
+    pub(crate) grid: u32,
+    /// Tiles of rows a head.
+    pub(crate) m_tiles: u32,
+    /// Tiles in all.
+    pub(crate) tiles: u32,
+    /// Query heads worked on together, so that their K and V stay in L2.
+    pub(crate) section: u32,
+}
+
+/// Below this many keys a d=64 problem runs on two consumer warpgroups in strict turns; from here
+/// on, three without turns are faster.
+const THREE_CONSUMERS_FROM_KEYS: usize = 4096;
+
+/// Up to this many keys a causal problem runs on CTAs that persist: longer ones balance better
+/// with one tile a CTA, longest first.
+const CAUSAL_PERSISTENT_UP_TO_KEYS: usize = 2048;
+
+/// The part of L2 that the K and V of a section may take; the rest holds Q and O in flight.
+const SECTION_OF_L2: f64 = 0.7;
+
+/// The kernels' name of an element type, if there are kernels for it.
+pub(crate) fn kernel_type(dtype: DType) -> Option<KernelType> {
+    match dtype {
+        DType::F16 => Some(KernelType::F16),
+        DType::Bf16 => Some(KernelType::Bf16),
+        _ => None,
+    }
+}
+
+/// The rows of the table that compute this type and head dimension.
+pub(crate) fn candidates(dtype: DType, d: usize) -> impl Iterator<Item = &'static ForwardKernel> {
+    let operand = kernel_type(dtype);
+    forward_kernels().filter(move |row| Some(row.operand) == operand && row.head_dim as usize == d)
+}
+
+/// The kernel, grid and section for a problem that the kernels support; `None` where the table
+/// has no row for it or the tiles are more than a grid can count.
+pub(crate) fn forward(target: &CudaTarget, dims: &Dims, dtype: DType, causal: bool) -> Option<ForwardChoice> {
+    let kernel = candidates(dtype, dims.d).min_by_key(|row| {
+        let wanted = if dims.d == 64 && dims.sk >= THREE_CONSUMERS_FROM_KEYS {
+            3
+        } else {
+            2
+        };
+        row.consumers.abs_diff(wanted)
+    })?;
+    let m_tiles = u32::try_from(dims.sq.div_ceil(kernel.tile_m() as usize)).ok()?;
+    let heads = u32::try_from(dims.batch.checked_mul(dims.heads_q)?).ok()?;
+    let tiles = m_tiles
+        .checked_mul(heads)
+        .filter(|&tiles| i32::try_from(tiles).is_ok())?;
+    let persistent = !causal || dims.sk <= CAUSAL_PERSISTENT_UP_TO_KEYS;
+    let grid = if persistent {
+        tiles.min(target.sms.max(1))
+    } else {
+        tiles
+    };
+    Some(ForwardChoice {
+        kernel,
+        grid,
+        m_tiles,
+        tiles,
+        section: section(target, dims, dtype, heads),
+    })
+}
+
+/// The largest power of two of query heads whose K and V fit their part of L2, no more than there
+/// are.
+fn section(target: &CudaTarget, dims: &Dims, dtype: DType, heads: u32) -> u32 {
+    let head_bytes = dims.sk as f64 * (dims.d + dims.dv) as f64 * dtype.size() as f64 / dims.group as f64;
+    let fitting = SECTION_OF_L2 * target.l2_bytes as f64 / head_bytes.max(1.0);
+    // Casts from floating point saturate.
+    let fitting = (fitting as u32).clamp(1, heads.max(1));
+    1 << fitting.ilog2()
+}
