@@ -1,7 +1,34 @@
-//! Exports the folder of device headers to dependants' build scripts.
+//! Exports the folder of device headers to dependants' build scripts, and embeds the crate's own
+//! kernels.
 
+#[cfg(feature = "kernels")]
+#[path = "table.rs"]
+mod table;
+
+#[cfg(feature = "kernels")]
+use fa3_sys::{
+    Arch,
+    artefact::{EmbedError, Unit, embed, source_roots},
+};
+
+#[cfg(not(feature = "kernels"))]
 fn main() {
-    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    println!("cargo::metadata=include={root}/include");
+    export();
+}
+
+#[cfg(feature = "kernels")]
+fn main() -> Result<(), EmbedError> {
+    let root = export();
+    println!("cargo::rerun-if-changed=table.rs");
+    embed(&root, &source_roots(&root, &[]), &table::units())?;
+    Ok(())
+}
+
+/// `DEP_FA3_TMA_INCLUDE` for build scripts of crates that depend on this one. Returns this crate's
+/// folder.
+fn export() -> std::path::PathBuf {
+    let root = std::path::PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    println!("cargo::metadata=include={}", root.join("include").display());
     println!("cargo::rerun-if-changed=build.rs");
+    root
 }

@@ -1,2 +1,14 @@
-//! The circular shared-memory ring of warp-specialised kernels: device headers and a host model.
+#![doc = include_str!("../README.md")]
 #![no_std]
+
+#[cfg(any(test, feature = "model"))]
+extern crate std;
+
+mod headers;
+#[cfg(feature = "kernels")]
+pub mod kernels;
+#[cfg(any(test, feature = "model"))]
+pub mod model;
+pub mod ring;
+
+pub use headers::HEADERS;

@@ -21,6 +21,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     arrive_expect(bar, n);
     expect(bar, n);
     arrive_remote(bar, n);
+    arrive_remote_after_read(bar, n);
     wait(bar, 0);
     wait_cluster(bar, 0);
 
@@ -103,7 +104,6 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     ring.init(2);
     for (u32 i = 0; i < n; i++) {
         ring.acquire(at);
-        ring.acquire_cluster(at);
         ring.expect(at, n);
         ring.wait_full(at);
         ring.release(at);

@@ -55,9 +55,20 @@ __device__ __forceinline__ void arrive_cluster(u32 cluster_bar) {
                  : "memory");
 }
 
-// One arrival at the same barrier of CTA `cta` of the cluster, this one included.
+// One arrival at the same barrier of CTA `cta` of the cluster, this one included, with release to
+// the cluster: what this thread wrote before is visible to who waits with wait_cluster. That takes
+// a memory barrier of device scope in the machine code.
 __device__ __forceinline__ void arrive_remote(u32 bar, u32 cta) {
     arrive_cluster(map_shared(bar, cta));
+}
+
+// The same for a thread that has only read: its reads are done before the arrival, and there is
+// nothing to make visible, so release to its own CTA is enough and costs no memory barrier.
+// PTX ISA, "mbarrier.arrive".
+__device__ __forceinline__ void arrive_remote_after_read(u32 bar, u32 cta) {
+    asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];" ::"r"(
+                     map_shared(bar, cta))
+                 : "memory");
 }
 
 // Whether the phase of parity `parity` has completed, with acquire; it may suspend the thread for

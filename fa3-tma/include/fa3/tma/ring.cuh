@@ -62,11 +62,6 @@ struct Ring {
         wait(empty_barrier(at), at.phase ^ 1);
     }
 
-    // acquire for a stage that consumers of other CTAs release too.
-    __device__ __forceinline__ void acquire_cluster(Cursor at) const {
-        wait_cluster(empty_barrier(at), at.phase ^ 1);
-    }
-
     // Producer, once a tile: its arrival, and the number of bytes that are to land in the stage.
     __device__ __forceinline__ void expect(Cursor at, u32 bytes) const {
         arrive_expect(full_barrier(at), bytes);
@@ -81,9 +76,10 @@ struct Ring {
     // consumer's threads have finished reading.
     __device__ __forceinline__ void release(Cursor at) const { arrive(empty_barrier(at)); }
 
-    // release of the same stage in CTA `cta` of the cluster, whose producer waits for it.
+    // release of the same stage in CTA `cta` of the cluster, whose producer waits for it because
+    // its loads land here too.
     __device__ __forceinline__ void release_remote(Cursor at, u32 cta) const {
-        arrive_remote(empty_barrier(at), cta);
+        arrive_remote_after_read(empty_barrier(at), cta);
     }
 };
 
