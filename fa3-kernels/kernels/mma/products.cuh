@@ -16,14 +16,16 @@ constexpr i32 kStepBytes = 32;
 // Issues S = Q·Kᵀ. `queries` is this warpgroup's first row in a tile of QueryRows rows.
 template <typename Operand, i32 HeadDim, i32 QueryRows, i32 TileN>
 __device__ __forceinline__ void issue_scores(float (&scores)[TileN / 2], u32 queries, u32 keys) {
+    const u32 a = descriptor_low(queries, 0);
+    const u32 b = descriptor_low(keys, 0);
     wgmma_fence();
 #pragma unroll
     for (i32 k = 0; k < HeadDim / kStep; ++k) {
         const i32 panel = k * kStep / kPanelColumns;
         const i32 within = k * kStep % kPanelColumns / kStep * kStepBytes;
-        const u64 a = descriptor_k_major(queries + panel * QueryRows * kPanelRowBytes + within);
-        const u64 b = descriptor_k_major(keys + panel * TileN * kPanelRowBytes + within);
-        Wgmma<Operand, TileN>::scores(scores, a, b, k != 0);
+        Wgmma<Operand, TileN>::scores(
+            scores, descriptor(a, panel * QueryRows * kPanelRowBytes + within),
+            descriptor(b, panel * TileN * kPanelRowBytes + within), k != 0);
     }
     wgmma_commit();
 }
@@ -33,13 +35,14 @@ template <typename Operand, i32 HeadDim, i32 TileN>
 __device__ __forceinline__ void issue_values(float (&output)[HeadDim / 2],
                                              const u32 (&probabilities)[TileN / 4], u32 values,
                                              i32 keep) {
+    const u32 b = descriptor_low(values, TileN * kPanelRowBytes);
     wgmma_fence();
 #pragma unroll
     for (i32 k = 0; k < TileN / kStep; ++k) {
         const u32* p = probabilities + 4 * k;
-        const u64 b =
-            descriptor_mn_major(values + k * kStep * kPanelRowBytes, TileN * kPanelRowBytes);
-        Wgmma<Operand, HeadDim>::values(output, p[0], p[1], p[2], p[3], b, k == 0 ? keep : 1);
+        Wgmma<Operand, HeadDim>::values(output, p[0], p[1], p[2], p[3],
+                                        descriptor(b, k * kStep * kPanelRowBytes),
+                                        k == 0 ? keep : 1);
     }
     wgmma_commit();
 }

@@ -37,18 +37,20 @@ __device__ __forceinline__ void settle(float (&registers)[N]) {
 }
 
 // Matrix descriptors for tiles in 128-byte swizzle (PTX ISA, "Matrix Descriptor Format"): rows of
-// 128 bytes in groups of eight, 1024 bytes from group to group.
+// 128 bytes in groups of eight, 1024 bytes from group to group. What changes from one wgmma to the
+// next is all in the low word, so that stepping through a tile is one 32-bit addition.
 //
-// K-major: the contraction runs along the row; the leading offset is unused.
-__device__ __forceinline__ u64 descriptor_k_major(u32 address) {
-    return u64((address & 0x3FFFF) >> 4) | u64(1) << 16 | u64(1024 >> 4) << 32 | u64(1) << 62;
+// The low word: the tile's address, and the leading offset, which is from one panel of 64 columns
+// to the next in an MN-major tile (the contraction runs down the rows) and has no meaning in a
+// K-major one (it runs along a row of the panel).
+__device__ __forceinline__ u32 descriptor_low(u32 address, u32 leading_bytes) {
+    return (address & 0x3FFFF) >> 4 | leading_bytes >> 4 << 16;
 }
 
-// MN-major: the contraction runs down the rows; `panel_bytes` from one panel of 64 columns to the
-// next.
-__device__ __forceinline__ u64 descriptor_mn_major(u32 address, u32 panel_bytes) {
-    return u64((address & 0x3FFFF) >> 4) | u64(panel_bytes >> 4) << 16 | u64(1024 >> 4) << 32 |
-           u64(1) << 62;
+// The descriptor `bytes` further on than the one whose low word is `low`.
+__device__ __forceinline__ u64 descriptor(u32 low, u32 bytes) {
+    constexpr u32 high = 1024 >> 4 | 1u << 30;
+    return static_cast<u64>(high) << 32 | (low + (bytes >> 4));
 }
 
 // `Wgmma<Operand, N>` multiplies 64×16 by 16×N into this warpgroup's 64×N accumulator.

@@ -268,7 +268,9 @@ extern "C" __global__ void __launch_bounds__(fa3::kThreads, 1)
         if (threadIdx.x == 0) produce(maps, p, shared, rings);
     } else {
         tma::registers_raise<kConsumerRegisters>();
-        const i32 warpgroup = threadIdx.x / 128 - 1;
+        // The same in all lanes, and the compiler is to know it: addresses stay in uniform
+        // registers.
+        const i32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0) - 1;
         Consumer consumer{maps,
                           p,
                           shared,
