@@ -12,3 +12,8 @@ pub mod tensormap;
 
 pub use arch::{Arch, UnsupportedArch};
 pub use tensormap::{TensorMap, TensorMapDesc, TensorMapError};
+
+/// The README's example, compiled.
+#[cfg(all(doctest, feature = "driver"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -226,6 +226,26 @@ impl Buffer {
         Ok(buffer)
     }
 
+    /// Gives up ownership: the address and the size, to free with [`Buffer::from_raw`].
+    pub fn into_raw(self) -> (DevicePtr, usize) {
+        let mut this = self;
+        // A buffer of no bytes frees nothing when dropped, and the context is released as usual.
+        (this.pointer, core::mem::take(&mut this.bytes))
+    }
+
+    /// Takes ownership of memory, which is freed when the buffer is dropped.
+    ///
+    /// # Safety
+    /// `pointer` and `bytes` come from [`Buffer::into_raw`] of a buffer of the same context, or
+    /// are what `cuMemAlloc` returned and was asked for, and nothing else frees the memory.
+    pub unsafe fn from_raw(context: &Context, pointer: DevicePtr, bytes: usize) -> Self {
+        Self {
+            context: context.clone(),
+            pointer,
+            bytes,
+        }
+    }
+
     /// The first byte's address.
     pub fn ptr(&self) -> DevicePtr {
         self.pointer

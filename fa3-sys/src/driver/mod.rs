@@ -70,3 +70,18 @@ pub(crate) fn report_drop_error(what: &'static str, result: Result<(), DriverErr
         tracing::warn!(%error, "{what} could not be released");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_cross_threads() {
+        fn send<T: Send>() {}
+        fn send_and_sync<T: Send + Sync>() {}
+        send_and_sync::<(Driver, DeviceInfo, DriverError)>();
+        send_and_sync::<(Context, Stream, Event, Buffer)>();
+        send_and_sync::<(Module, Function, GraphExec, LaunchConfig, Params<'_>)>();
+        send::<Graph>();
+    }
+}
