@@ -175,7 +175,14 @@ pub enum Limit {
     },
     /// At least this.
     AtLeast(i128),
-    /// Multiples of `of`, among values that other rules already hold to multiples of `granule`.
+    /// At most `max`, among values that other rules hold to multiples of `granule`.
+    AtMost {
+        /// The greatest allowed value.
+        max: i128,
+        /// The distance between values that only this rule tells apart.
+        granule: i128,
+    },
+    /// Multiples of `of`, among values that other rules hold to multiples of `granule`.
     MultipleOf {
         /// The divisor.
         of: i128,
@@ -192,6 +199,7 @@ impl Limit {
         match (*self, value) {
             (Self::Range { min, max }, Value::Number(number)) => (min..=max).contains(&number),
             (Self::AtLeast(min), Value::Number(number)) => number >= min,
+            (Self::AtMost { max, .. }, Value::Number(number)) => number <= max,
             (Self::MultipleOf { of, .. }, Value::Number(number)) => number.checked_rem(of) == Some(0),
             (Self::OneOf(names), Value::Name(name)) => names.contains(&name),
             (_, _) => false,
@@ -238,6 +246,7 @@ impl fmt::Display for Limit {
             Self::Range { min, max } if min == max => write!(f, "{min}"),
             Self::Range { min, max } => write!(f, "{min} to {max}"),
             Self::AtLeast(min) => write!(f, "at least {min}"),
+            Self::AtMost { max, .. } => write!(f, "at most {max}"),
             Self::MultipleOf { of, .. } => write!(f, "a multiple of {of}"),
             Self::OneOf(names) => f.write_str(&names.join(", ")),
         }

@@ -77,6 +77,11 @@ impl TensorMapDesc {
         checks
     }
 
+    /// The checks that [`supported_on`](Self::supported_on) makes, whether they hold or not.
+    pub fn architecture_checks(&self, arch: Arch) -> [Check; 2] {
+        architecture(self, arch)
+    }
+
     fn visit_checks(&self, address: Option<u64>, visit: Visit<'_>) -> Result<(), TensorMapError> {
         if let Some(address) = address {
             ADDRESS_RULES

@@ -152,9 +152,9 @@ pub(super) fn padded_stride_alignment(desc: &TensorMapDesc, visit: Visit<'_>) ->
 
 /// `globalStrides`: less than 2^40.
 pub(super) fn stride_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
-    let limit = Limit::Range {
-        min: 0,
+    let limit = Limit::AtMost {
         max: (1 << 40) - 1,
+        granule: 16,
     };
     each(Rule::StrideRange, "globalStrides", desc.strides(), limit, visit)
 }

@@ -57,7 +57,8 @@ pub(super) fn swizzle_span(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(),
         Some(span) if desc.interleave() == Interleave::None => {
             let bits = span.saturating_mul(8);
             let max = bits.checked_div(desc.data_type().bits()).unwrap_or(bits).into();
-            visit(row(Rule::SwizzleSpan, desc, Limit::Range { min: 0, max }))
+            let granule = elements_of_16_bytes(desc.data_type());
+            visit(row(Rule::SwizzleSpan, desc, Limit::AtMost { max, granule }))
         }
         _ => Ok(()),
     }

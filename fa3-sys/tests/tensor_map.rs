@@ -1,0 +1,145 @@
+//! Tensor maps without a GPU: random legal ones are accepted, one step beyond each limit is refused
+//! by name, and the suite that the driver is asked about covers both sides of every rule.
+
+mod common;
+
+use std::collections::{BTreeMap, HashMap};
+
+use common::{ARCH, Args, CASES, PER_SIDE, SEED, Side, Wish, aim, legal, rules, side_counted, suite};
+use fa3_sys::Arch;
+use fa3_sys::tensormap::{L2Promotion, Rule};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+fn any_rule() -> impl Strategy<Value = Rule> {
+    proptest::sample::select(rules().collect::<Vec<_>>())
+}
+
+proptest! {
+    #[test]
+    fn legal_maps_are_accepted(seed: u64) {
+        let args = legal(&mut Pcg64Mcg::seed_from_u64(seed), &Wish::default());
+        let desc = args.build().unwrap();
+        prop_assert_eq!(desc.validate(args.address), Ok(()), "{}", args);
+        prop_assert_eq!(desc.validate_shape(), Ok(()), "{}", args);
+        prop_assert_eq!(desc.supported_on(Arch::Sm100a), Ok(()), "{}", args);
+    }
+
+    #[test]
+    fn one_step_beyond_a_limit_is_refused_by_name(seed: u64, rule in any_rule()) {
+        let args = aim(&mut Pcg64Mcg::seed_from_u64(seed), rule, Side::Illegal);
+        let refused = match args.build() {
+            Err(error) => error,
+            Ok(desc) if rule == Rule::Architecture => desc.supported_on(ARCH).unwrap_err(),
+            Ok(desc) => desc.validate(args.address).unwrap_err(),
+        };
+        prop_assert_eq!(refused.rule(), rule, "{}", args);
+        let message = refused.to_string();
+        prop_assert!(message.contains(refused.check().argument), "{}", message);
+        prop_assert!(message.contains(&refused.check().value.to_string()), "{}", message);
+        prop_assert!(message.contains("would do"), "{}", message);
+    }
+
+    #[test]
+    fn the_last_step_before_a_limit_is_accepted(seed: u64, rule in any_rule()) {
+        let args = aim(&mut Pcg64Mcg::seed_from_u64(seed), rule, Side::Legal);
+        prop_assert_eq!(args.build().unwrap().validate(args.address), Ok(()), "{}", args);
+    }
+
+    #[test]
+    fn a_line_tells_descriptions_apart(seed: u64, change in 0..8_usize) {
+        let args = legal(&mut Pcg64Mcg::seed_from_u64(seed), &Wish::default());
+        let mut other = args;
+        let last = args.rank - 1;
+        match change {
+            0 => other.extents[last] ^= 1,
+            1 => other.strides[0] ^= 16,
+            2 => other.box_extents[0] ^= 1,
+            3 => other.element_strides[last] ^= 1,
+            4 => other.rank = args.rank % 5 + 1,
+            5 => other.l2_promotion = L2Promotion::ALL[(args.l2_promotion.code() as usize + 1) % 4],
+            6 => if let Some(columns) = &mut other.columns { columns.upper[0] ^= 1 },
+            _ => if let Some(columns) = &mut other.columns { columns.pixels ^= 1 },
+        }
+        let (desc, other) = (args.build().unwrap(), other.build().unwrap());
+        prop_assert_eq!(desc == other, desc.to_string() == other.to_string(), "{} and {}", desc, other);
+    }
+}
+
+#[test]
+fn every_description_of_the_suite_prints_as_itself() {
+    let mut lines = HashMap::new();
+    for args in suite(SEED) {
+        let desc = args.build_clamped();
+        let line = desc.to_string();
+        assert!(!line.contains('\n'), "{line}");
+        let known = lines.entry(line).or_insert(desc);
+        assert_eq!(*known, desc);
+    }
+}
+
+#[test]
+fn the_suite_is_half_legal_and_covers_every_limit() {
+    let suite = suite(SEED);
+    assert_eq!(suite.len(), CASES);
+    let accepted = suite.iter().filter(|args| args.verdict(ARCH).is_legal()).count();
+    assert!(accepted * 2 >= CASES, "only {accepted} of {CASES} are legal");
+
+    let mut counts: BTreeMap<Rule, [usize; 2]> = rules().map(|rule| (rule, [0, 0])).collect();
+    for args in &suite {
+        for (&rule, [legal, illegal]) in &mut counts {
+            match side_counted(args, rule) {
+                Some(Side::Legal) => *legal += 1,
+                Some(Side::Illegal) => *illegal += 1,
+                None => {}
+            }
+        }
+    }
+    for (rule, [legal, illegal]) in counts {
+        assert!(
+            legal + illegal >= 200,
+            "{rule:?}: {legal} legal and {illegal} illegal at the limit"
+        );
+        assert!(
+            legal.min(illegal) >= PER_SIDE,
+            "{rule:?}: {legal} legal and {illegal} illegal at the limit"
+        );
+    }
+}
+
+#[test]
+fn the_suite_is_the_same_for_the_same_seed() {
+    assert_eq!(suite(SEED), suite(SEED));
+    assert_ne!(suite(SEED), suite(SEED + 1));
+}
+
+#[test]
+fn a_map_far_from_every_limit_counts_for_none() {
+    let mut rng = Pcg64Mcg::seed_from_u64(SEED);
+    let mut args: Args = legal(
+        &mut rng,
+        &Wish {
+            im2col: Some(false),
+            min_rank: 2,
+            ..Wish::default()
+        },
+    );
+    args.rank = 3;
+    args.data_type = fa3_sys::tensormap::DataType::F16;
+    args.extents = [1000; 6];
+    args.strides = [1 << 20; 6];
+    args.box_extents = [16; 6];
+    args.element_strides = [4; 6];
+    args.interleave = Default::default();
+    args.swizzle = Default::default();
+    args.fill = Default::default();
+    args.address = 1 << 20;
+    for rule in rules() {
+        assert_eq!(side_counted(&args, rule), None, "{rule:?}");
+    }
+    args.box_extents[1] = 257;
+    assert_eq!(side_counted(&args, Rule::BoxRange), Some(Side::Illegal));
+    args.address += 8;
+    assert_eq!(side_counted(&args, Rule::BoxRange), None, "two rules are broken");
+}
