@@ -5,7 +5,10 @@ mod common;
 
 use std::collections::{BTreeMap, HashMap};
 
-use common::{ARCH, Args, CASES, PER_SIDE, SEED, Side, Wish, aim, legal, rules, side_counted, suite};
+use common::{
+    ARCH, Answer, Args, CASES, PER_SIDE, SEED, Side, Wish, aim, legal, lines, report, rules, side_counted,
+    suite,
+};
 use fa3_sys::Arch;
 use fa3_sys::tensormap::{L2Promotion, Rule};
 use proptest::prelude::*;
@@ -142,4 +145,54 @@ fn a_map_far_from_every_limit_counts_for_none() {
     assert_eq!(side_counted(&args, Rule::BoxRange), Some(Side::Illegal));
     args.address += 8;
     assert_eq!(side_counted(&args, Rule::BoxRange), None, "two rules are broken");
+}
+
+/// The answers of a driver that refuses what we refuse, but for `refuses`.
+fn answers(refuses: impl Fn(&Args, bool) -> bool) -> Vec<Answer> {
+    let answer = |args: Args| {
+        let ours = args.verdict(ARCH);
+        let code = u32::from(refuses(&args, !ours.is_legal()));
+        Answer { args, ours, code }
+    };
+    suite(SEED).into_iter().map(answer).collect()
+}
+
+#[test]
+fn a_report_names_what_the_driver_lacks_and_what_it_adds() {
+    let same = answers(|_, refuses| refuses);
+    assert!(same.iter().all(Answer::agrees));
+    assert!(report(&same, ARCH).contains(" 0 verdicts differ"));
+    assert!(!report(&same, ARCH).contains("<-"));
+
+    // A driver without the rule on pixels, and with one on strides of 0.
+    let other = answers(|args, refuses| {
+        let verdict = args.verdict(ARCH);
+        let pixels = !verdict.is_legal() && verdict.only(Rule::PixelRange);
+        let zero = args.strides[..args.rank.saturating_sub(1).min(4)].contains(&0);
+        (refuses && !pixels) || zero
+    });
+    let text = report(&other, ARCH);
+    let line = |start: &str| {
+        text.lines()
+            .find(|line| line.starts_with(start))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert!(line("PixelRange").ends_with("does not know it"), "{text}");
+    assert!(
+        line("we refuse for PixelRange, the driver accepts").ends_with(char::is_numeric),
+        "{text}"
+    );
+    assert!(
+        text.contains("we accept, at no limit in particular, the driver refuses"),
+        "{text}"
+    );
+    let mut traits = text.lines().skip_while(|line| !line.ends_with("  trait")).skip(1);
+    assert!(
+        traits
+            .next()
+            .is_some_and(|line| line.ends_with("  a stride of 0")),
+        "{text}"
+    );
+    assert_eq!(lines(&other).lines().count(), CASES);
 }

@@ -28,6 +28,7 @@
 
 mod context;
 mod device;
+mod encode;
 mod error;
 mod event;
 mod graph;
@@ -42,6 +43,9 @@ mod symbols;
 
 pub use context::Context;
 pub use device::{DeviceInfo, devices};
+pub use encode::EncodeError;
+#[doc(hidden)]
+pub use encode::ask_driver;
 pub use error::DriverError;
 pub use event::Event;
 pub use graph::{Graph, GraphExec};

@@ -131,6 +131,42 @@ pub(crate) fn entry() -> Result<&'static Entry, DriverError> {
     }
 }
 
+/// `cuTensorMapEncodeTiled`, its enumerations as the integers they are in C, so that types newer
+/// than `cudarc`'s bindings are no invalid values.
+pub(crate) type TensorMapEncodeTiledFn = unsafe extern "C" fn(
+    *mut c_void,
+    c_uint,
+    u32,
+    *mut c_void,
+    *const u64,
+    *const u64,
+    *const u32,
+    *const u32,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+) -> c_uint;
+
+/// `cuTensorMapEncodeIm2col`, likewise.
+pub(crate) type TensorMapEncodeIm2colFn = unsafe extern "C" fn(
+    *mut c_void,
+    c_uint,
+    u32,
+    *mut c_void,
+    *const u64,
+    *const u64,
+    *const c_int,
+    *const c_int,
+    u32,
+    u32,
+    *const u32,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+) -> c_uint;
+
 type ErrorTextFn = unsafe extern "C" fn(c_uint, *mut *const c_char) -> c_uint;
 
 /// The loaded library and the functions that are called without `cudarc`.
@@ -144,6 +180,8 @@ pub(crate) struct Entry {
     /// `cuFuncGetParamInfo(function, index, out offset, out size)`.
     pub(crate) func_get_param_info:
         unsafe extern "C" fn(*mut c_void, usize, *mut usize, *mut usize) -> c_uint,
+    pub(crate) tensor_map_encode_tiled: TensorMapEncodeTiledFn,
+    pub(crate) tensor_map_encode_im2col: TensorMapEncodeIm2colFn,
     version: DriverVersion,
     /// Declared last, so that it is closed after the pointers into it are gone.
     _library: Library,
@@ -175,6 +213,8 @@ impl Entry {
                 get_error_string: find(&loaded, library, "cuGetErrorString")?,
                 event_elapsed_time: find(&loaded, library, "cuEventElapsedTime_v2")?,
                 func_get_param_info: find(&loaded, library, "cuFuncGetParamInfo")?,
+                tensor_map_encode_tiled: find(&loaded, library, "cuTensorMapEncodeTiled")?,
+                tensor_map_encode_im2col: find(&loaded, library, "cuTensorMapEncodeIm2col")?,
                 version,
                 _library: loaded,
             })

@@ -4,16 +4,24 @@
 //! verdict on each with ours.
 
 #![allow(dead_code, unused_imports, reason = "each test program uses its part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy sees no test in a test's helpers"
+)]
 
 mod aim;
 mod args;
 mod draw;
 mod near;
+mod report;
+mod traits;
 
 pub(crate) use aim::{Side, aim};
 pub(crate) use args::{Args, Columns, Verdict};
 pub(crate) use draw::{Wish, legal};
-pub(crate) use near::{is_near, needs_blackwell, side_counted};
+pub(crate) use near::side_counted;
+pub(crate) use report::{Answer, lines, report};
 
 use fa3_sys::Arch;
 use fa3_sys::tensormap::Rule;
