@@ -2,7 +2,7 @@
 //! passed through to the terminal.
 
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -86,6 +86,27 @@ pub(crate) fn stdout(mut command: Command) -> Result<String> {
         });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a program to its end; `show` gets each line of its output as it comes. Returns whether it
+/// succeeded, and all of its output.
+pub(crate) fn follow(mut command: Command, mut show: impl FnMut(&str)) -> Result<(bool, String)> {
+    let program = name(&command);
+    let start = |source| Error::Start { program: program.clone(), source };
+    let (reader, writer) = std::io::pipe().map_err(start)?;
+    command.stdin(std::process::Stdio::null());
+    command.stdout(writer.try_clone().map_err(start)?).stderr(writer);
+    let mut child = command.spawn().map_err(start)?;
+    drop(command);
+    let mut output = String::new();
+    for line in std::io::BufReader::new(reader).split(b'\n') {
+        let line = line.map_err(start)?;
+        let line = String::from_utf8_lossy(&line);
+        show(&line);
+        output.push_str(&line);
+        output.push('\n');
+    }
+    Ok((child.wait().map_err(start)?.success(), output))
 }
 
 /// Runs a program that has to succeed, with the terminal as its input and output.

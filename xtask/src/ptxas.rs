@@ -24,7 +24,7 @@ pub(crate) fn parse(output: &str, symbol: &str) -> Report {
     let mut entries = Vec::new();
     let mut used = false;
     for line in output.lines() {
-        let message = line.split_once(" : ").map_or(line, |(_, message)| message).trim();
+        let message = message(line);
         if let Some(rest) = message.strip_prefix("Compiling entry function '") {
             entries.extend(rest.split('\'').next());
         } else if line.contains(" bytes stack frame") {
@@ -35,7 +35,7 @@ pub(crate) fn parse(output: &str, symbol: &str) -> Report {
             used = true;
             report.resources.registers = number_before(message, " registers");
             report.resources.static_shared_bytes = number_before(message, " bytes smem");
-        } else if is_refused(line, message) {
+        } else if is_refused(line) {
             report.complaints.push(line.trim().to_owned());
         }
     }
@@ -67,7 +67,9 @@ pub(crate) fn parse(output: &str, symbol: &str) -> Report {
     report
 }
 
-fn is_refused(line: &str, message: &str) -> bool {
+/// Whether a line of a compiler's output is a warning or an advisory that is not accepted.
+pub(crate) fn is_refused(line: &str) -> bool {
+    let message = message(line);
     let code = message
         .strip_prefix('(')
         .and_then(|rest| rest.split_once(')'))
@@ -80,6 +82,11 @@ fn is_refused(line: &str, message: &str) -> bool {
         return false;
     }
     advisory || line.to_ascii_lowercase().contains("warning")
+}
+
+/// What follows `ptxas info    : `.
+fn message(line: &str) -> &str {
+    line.split_once(" : ").map_or(line, |(_, message)| message).trim()
 }
 
 /// The number that stands directly before `unit`, zero when there is none.
