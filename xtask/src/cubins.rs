@@ -12,13 +12,13 @@ use fa3_sys::artefact::manifest::folder;
 use fa3_sys::artefact::{Files, Missing, source_hash, source_roots, up_to_date};
 use rayon::prelude::*;
 
-use crate::compile::{Job, build, verify};
+use crate::compile::{self, Job, verify};
 use crate::error::{At, Error, Result};
 use crate::parameters;
 use crate::tables::{self, KernelCrate};
 use crate::toolkit::{self, Toolkit};
 use crate::workspace::Workspace;
-use table::Row;
+pub(crate) use table::Row;
 
 /// Builds the kernels: compiles what is not up to date, in parallel, and prints the resource
 /// table. Fails on a spill, a stack frame, any assembler advisory or warning, and on machine code
@@ -36,8 +36,15 @@ pub(crate) struct Arguments {
     pub(crate) check: bool,
 }
 
-/// Returns how many kernels were built or found up to date.
+/// Prints the resource table. Returns how many kernels were built or found up to date.
 pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<usize> {
+    let rows = build(workspace, arguments)?;
+    println!("{}", table::render(&rows));
+    Ok(rows.len())
+}
+
+/// Builds or checks the selected kernels, and writes the resource table into the target folder.
+pub(crate) fn build(workspace: &Workspace, arguments: &Arguments) -> Result<Vec<Row>> {
     let toolkit = toolkit::find(workspace)?;
     eprintln!(
         "compiler: {} {} (from {})",
@@ -68,7 +75,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<usize
                 .map(|arch| format!(" for {arch}"))
                 .unwrap_or_default()
         );
-        return Ok(0);
+        return Ok(Vec::new());
     }
     if arguments.arch.is_none() && arguments.only.is_none() {
         remove_unlisted(workspace, &crates)?;
@@ -78,14 +85,12 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<usize
     } else {
         build_all(workspace, &toolkit, &jobs)?
     };
-    let text = table::render(&rows);
     let path = workspace.target.join("fa3-cubins/resources.txt");
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).at(parent)?;
     }
-    fs::write(&path, &text).at(&path)?;
-    println!("{text}");
-    Ok(rows.len())
+    fs::write(&path, format!("{}\n", table::render(&rows))).at(&path)?;
+    Ok(rows)
 }
 
 /// The selected kernels with the hashes of their sources.
@@ -136,7 +141,7 @@ fn build_all(workspace: &Workspace, toolkit: &Toolkit, jobs: &[Job]) -> Result<V
             let (resources, cost) = match up_to_date(&files(workspace, job), &job.hash) {
                 Ok(Ok(manifest)) => (manifest.resources, None),
                 Ok(Err(_)) | Err(_) => {
-                    let (resources, cost) = build(workspace, toolkit, job)?;
+                    let (resources, cost) = compile::build(workspace, toolkit, job)?;
                     (resources, Some(cost))
                 }
             };

@@ -1,15 +1,20 @@
 //! The project's own commands: `cargo xtask COMMAND`.
 
-#![allow(dead_code, reason = "the commands to come")]
-
+mod bench;
 mod compile;
 mod cubins;
+mod devices;
+mod doctor;
 mod error;
 mod parameters;
 mod process;
 mod ptxas;
+mod run;
 mod sass;
 mod tables;
+mod tally;
+mod test;
+mod test_gpu;
 mod toolkit;
 mod workspace;
 
@@ -24,19 +29,31 @@ use clap::Parser;
     arg_required_else_help = true
 )]
 enum Command {
+    Run(run::Arguments),
     Cubins(cubins::Arguments),
+    Test(test::Arguments),
+    TestGpu(test_gpu::Arguments),
+    Bench(bench::Arguments),
+    /// Says what is there, what is missing, and what to do.
+    Doctor,
 }
 
-fn run(command: Command) -> error::Result<()> {
+fn start(command: Command) -> error::Result<ExitCode> {
     let workspace = workspace::Workspace::load()?;
+    let done = |()| ExitCode::SUCCESS;
     match command {
-        Command::Cubins(arguments) => cubins::main(&workspace, &arguments).map(drop),
+        Command::Run(arguments) => run::main(&workspace, &arguments).map(done),
+        Command::Cubins(arguments) => cubins::main(&workspace, &arguments).map(drop).map(done),
+        Command::Test(arguments) => test::main(&workspace, &arguments),
+        Command::TestGpu(arguments) => test_gpu::main(&workspace, &arguments),
+        Command::Bench(arguments) => bench::main(&workspace, &arguments).map(done),
+        Command::Doctor => doctor::main(&workspace).map(done),
     }
 }
 
 fn main() -> ExitCode {
-    match run(Command::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+    match start(Command::parse()) {
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE

@@ -92,7 +92,10 @@ pub(crate) fn stdout(mut command: Command) -> Result<String> {
 /// succeeded, and all of its output.
 pub(crate) fn follow(mut command: Command, mut show: impl FnMut(&str)) -> Result<(bool, String)> {
     let program = name(&command);
-    let start = |source| Error::Start { program: program.clone(), source };
+    let start = |source| Error::Start {
+        program: program.clone(),
+        source,
+    };
     let (reader, writer) = std::io::pipe().map_err(start)?;
     command.stdin(std::process::Stdio::null());
     command.stdout(writer.try_clone().map_err(start)?).stderr(writer);

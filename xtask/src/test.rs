@@ -3,7 +3,6 @@
 mod alone;
 mod headers;
 mod nvrtc;
-mod results;
 mod suites;
 mod tidy;
 
@@ -12,8 +11,8 @@ use std::time::Instant;
 
 use crate::cubins;
 use crate::error::Result;
+use crate::tally::Tally;
 use crate::workspace::Workspace;
-use results::Tally;
 
 /// Runs everything that needs no GPU. The last line is `N passed, N failed`.
 #[derive(Clone, Debug, clap::Args)]
@@ -89,9 +88,17 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
             begin.elapsed().as_secs_f64()
         ));
         // A part that checked nothing has not shown anything.
-        total += if tally == Tally::default() { Tally::failed(1) } else { tally };
+        total += if tally == Tally::default() {
+            Tally::failed(1)
+        } else {
+            tally
+        };
     }
     println!("\n{summary}");
     println!("{} passed, {} failed", total.passed, total.failed);
-    Ok(if total.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if total.is_success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

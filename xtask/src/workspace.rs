@@ -1,6 +1,7 @@
 //! Where things are: the workspace, its packages and their targets, as cargo tells.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::Deserialize;
 
@@ -22,7 +23,6 @@ pub(crate) struct Package {
     pub(crate) license: Option<String>,
     manifest_path: PathBuf,
     pub(crate) targets: Vec<Target>,
-    pub(crate) features: std::collections::BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,14 +46,31 @@ impl Workspace {
     }
 
     /// A `cargo` command that runs at the root.
-    pub(crate) fn cargo<const N: usize>(&self, arguments: [&str; N]) -> std::process::Command {
+    pub(crate) fn cargo<const N: usize>(&self, arguments: [&str; N]) -> Command {
         let mut command = cargo(arguments);
         command.current_dir(&self.root);
         command
     }
 
-    pub(crate) fn package(&self, name: &str) -> Option<&Package> {
-        self.packages.iter().find(|package| package.name == name)
+    pub(crate) fn package(&self, name: &str) -> Result<&Package> {
+        let found = self.packages.iter().find(|package| package.name == name);
+        found.ok_or_else(|| Error::Refusal(format!("the workspace has no package `{name}`")))
+    }
+
+    /// `cargo run` for an example of package `fa3`, optimised, with the features it asks for.
+    pub(crate) fn example(&self, name: &str) -> Result<Command> {
+        self.example_command("run", name)
+    }
+
+    /// Any cargo command for an example.
+    pub(crate) fn example_command(&self, subcommand: &str, name: &str) -> Result<Command> {
+        let mut examples = self.package("fa3")?.targets_of("example");
+        let example = examples
+            .find(|example| example.name == name)
+            .ok_or_else(|| Error::Refusal(format!("package `fa3` has no example `{name}`")))?;
+        let mut command = self.cargo([subcommand, "--release", "--package", "fa3", "--example", name]);
+        command.arg(format!("--features={}", example.required_features.join(",")));
+        Ok(command)
     }
 
     /// The packages that are for others to use: all but this one.
@@ -69,9 +86,10 @@ impl Package {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
     }
 
-    pub(crate) fn has_target(&self, kind: &str, name: &str) -> bool {
+    /// The targets of a kind: `test`, `bench`, `example`.
+    pub(crate) fn targets_of(&self, kind: &'static str) -> impl Iterator<Item = &Target> {
         self.targets
             .iter()
-            .any(|target| target.name == name && target.kind.iter().any(|found| found == kind))
+            .filter(move |target| target.kind.iter().any(|found| found == kind))
     }
 }

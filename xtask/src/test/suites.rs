@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use super::results::Tally;
 use crate::error::Result;
 use crate::process::{follow, line};
+use crate::tally::Tally;
 use crate::workspace::Workspace;
 
 /// A command that passes or fails as a whole.
@@ -41,7 +41,13 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
 
 /// Unit, integration and documentation tests, with the default features and the shared cases.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
-    test_command(workspace.cargo(["test", "--workspace", "--no-fail-fast", "--features", "fa3/testing"]))
+    test_command(workspace.cargo([
+        "test",
+        "--workspace",
+        "--no-fail-fast",
+        "--features",
+        "fa3/testing",
+    ]))
 }
 
 pub(crate) fn docs(workspace: &Workspace) -> Result<Tally> {

@@ -1,0 +1,180 @@
+//! Packing the GPU programs for a machine that has neither Rust nor the sources.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::programs::{self, Program};
+use crate::error::{At, Error, Result};
+use crate::process;
+use crate::toolkit;
+use crate::workspace::Workspace;
+
+/// How compute-sanitizer is called, here and by the script.
+pub(super) const MEMCHECK: [&str; 4] = ["--tool", "memcheck", "--error-exitcode", "86"];
+
+/// What is packed beside the tests: the main job and the timing server.
+const EXAMPLES: [&str; 2] = ["attention", "serve"];
+const SCRIPT: &str = include_str!("run.sh");
+/// Marks a folder that an earlier call filled, and that this one may replace.
+const MARK: &str = "run";
+
+pub(super) fn pack(workspace: &Workspace, folder: &Path, sanitize: bool) -> Result<()> {
+    if folder.exists() {
+        let empty = fs::read_dir(folder).at(folder)?.next().is_none();
+        if !empty && !folder.join(MARK).is_file() {
+            return Err(Error::Refusal(format!(
+                "{} exists and is no bundle; name an empty or a new folder",
+                folder.display()
+            )));
+        }
+        fs::remove_dir_all(folder).at(folder)?;
+    }
+    let tests = folder.join("tests");
+    fs::create_dir_all(&tests).at(&tests)?;
+    for program in programs::tests(workspace)? {
+        add(&program, &tests.join(&program.name))?;
+    }
+    for name in EXAMPLES {
+        add(&programs::example(workspace, name)?, &folder.join(name))?;
+    }
+    if sanitize {
+        pack_sanitizer(workspace, &folder.join("sanitizer"))?;
+    }
+    let script = folder.join(MARK);
+    fs::write(&script, SCRIPT).at(&script)?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).at(&script)?;
+    println!(
+        "{}: {:.1} MB; on the GPU machine: ./run [--sanitize] [FILTER]",
+        folder.display(),
+        size(folder)? as f64 / 1e6
+    );
+    Ok(())
+}
+
+/// Copies a program and strips its symbols.
+fn add(program: &Program, to: &Path) -> Result<()> {
+    fs::copy(&program.path, to).at(&program.path)?;
+    let mut command = Command::new("strip");
+    command.arg(to);
+    process::output(command)?;
+    eprintln!(
+        "{:8.1} MB  {}",
+        fs::metadata(to).at(to)?.len() as f64 / 1e6,
+        to.display()
+    );
+    Ok(())
+}
+
+/// Copies the programs and libraries of compute-sanitizer, without its documentation.
+fn pack_sanitizer(workspace: &Workspace, to: &Path) -> Result<()> {
+    let program = toolkit::sanitizer(workspace)?;
+    let from = program.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(to).at(to)?;
+    for entry in fs::read_dir(from).at(from)? {
+        let path = entry.at(from)?.path();
+        if let (true, Some(name)) = (path.is_file(), path.file_name()) {
+            fs::copy(&path, to.join(name)).at(&path)?;
+        }
+    }
+    let program = to.join("compute-sanitizer");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).at(&program)
+}
+
+fn size(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).at(folder)? {
+        let path = entry.at(folder)?.path();
+        bytes += if path.is_dir() {
+            size(&path)?
+        } else {
+            fs::metadata(&path).at(&path)?.len()
+        };
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the script over programs that behave in the given ways.
+    fn run(name: &str, programs: &[(&str, &str)], arguments: &[&str]) -> (Option<i32>, String) {
+        let folder = std::env::temp_dir().join(format!("xtask-{}-{name}", std::process::id()));
+        fs::create_dir_all(folder.join("tests")).unwrap();
+        let executable = |path: &Path, text: &str| {
+            fs::write(path, text).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        executable(&folder.join("run"), SCRIPT);
+        for (name, body) in programs {
+            executable(&folder.join("tests").join(name), &format!("#!/bin/sh\n{body}\n"));
+        }
+        let mut command = Command::new(folder.join("run"));
+        command.args(arguments).env("LIMIT", "1");
+        let finished = process::measure(command).unwrap();
+        fs::remove_dir_all(folder).unwrap();
+        (finished.status.code(), finished.output)
+    }
+
+    const PASSES: &str = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'";
+
+    #[test]
+    fn the_script_sums_and_passes() {
+        let (code, output) = run("passes", &[("a", PASSES), ("b", PASSES)], &[]);
+        assert_eq!(
+            (code, output.lines().last()),
+            (Some(0), Some("6 passed, 0 failed")),
+            "{output}"
+        );
+    }
+
+    #[test]
+    fn the_script_fails_with_its_programs() {
+        let fails = "echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 101";
+        let (code, output) = run("fails", &[("a", PASSES), ("b", fails)], &[]);
+        assert_eq!(
+            (code, output.lines().last()),
+            (Some(1), Some("4 passed, 2 failed")),
+            "{output}"
+        );
+    }
+
+    #[test]
+    fn a_crash_a_hang_and_an_empty_run_are_failures() {
+        let (code, output) = run(
+            "crash",
+            &[("a", "kill -SEGV $$"), ("b", "sleep 9"), ("c", PASSES)],
+            &[],
+        );
+        assert_eq!(
+            (code, output.lines().last()),
+            (Some(1), Some("3 passed, 2 failed")),
+            "{output}"
+        );
+        assert!(output.contains("timed out"), "{output}");
+        let (code, output) = run(
+            "none",
+            &[("a", "echo 'test result: ok. 0 passed; 0 failed; 0 ignored'")],
+            &["x"],
+        );
+        assert_eq!(
+            (code, output.lines().last()),
+            (Some(1), Some("0 passed, 0 failed")),
+            "{output}"
+        );
+    }
+
+    #[test]
+    fn the_filter_reaches_the_programs() {
+        let counts = "test \"$1\" = causal && echo 'test result: ok. 1 passed; 0 failed; 0 ignored'";
+        let (code, output) = run("filter", &[("a", counts)], &["causal"]);
+        assert_eq!(
+            (code, output.lines().last()),
+            (Some(0), Some("1 passed, 0 failed")),
+            "{output}"
+        );
+        assert_eq!(run("unknown", &[("a", PASSES)], &["--unknown"]).0, Some(2));
+    }
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs the GPU tests of this bundle.
+#
+#   ./run [--sanitize] [FILTER]
+#
+# FILTER      only tests whose name contains it
+# --sanitize  under compute-sanitizer's memcheck
+# LIMIT       environment: the seconds that each program may take (900; 3600 with --sanitize)
+#
+# The output of each program is kept in logs/. The last line is `N passed, N failed`.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
+
+checker=()
+filter=()
+limit="${LIMIT:-}"
+for argument in "$@"; do
+    case "$argument" in
+    --sanitize)
+        sanitizer="$PWD/sanitizer/compute-sanitizer"
+        [ -x "$sanitizer" ] || sanitizer="$(command -v compute-sanitizer)" || {
+            echo "error: no compute-sanitizer in this bundle or on PATH; pack it with --bundle DIR --sanitize" >&2
+            exit 2
+        }
+        checker=("$sanitizer" --tool memcheck --error-exitcode 86)
+        limit="${limit:-3600}"
+        ;;
+    -*)
+        sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]##*/}" >&2
+        exit 2
+        ;;
+    *) filter=("$argument") ;;
+    esac
+done
+limit="${limit:-900}"
+
+mkdir -p logs
+passed=0
+failed=0
+summary=""
+
+# The sum of the numbers before a word in the result lines of a log.
+count() {
+    sed -n "s/^test result: .* \([0-9][0-9]*\) $1;.*/\1/p" "$2" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+for program in tests/*; do
+    name="${program#tests/}"
+    log="logs/$name.log"
+    echo
+    echo "==== $name"
+    begin=$SECONDS
+    timeout "$limit" "${checker[@]}" "$PWD/$program" "${filter[@]}" 2>&1 | tee "$log"
+    code="${PIPESTATUS[0]}"
+    ok="$(count passed "$log")"
+    bad="$(count failed "$log")"
+    verdict="ok"
+    if [ "$code" -eq 124 ]; then
+        verdict="timed out after $limit s"
+    elif [ "$code" -ne 0 ]; then
+        verdict="failed with code $code"
+    fi
+    # A program that fails without naming a test counts as one failure.
+    if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then
+        bad=1
+    fi
+    passed=$((passed + ok))
+    failed=$((failed + bad))
+    summary+="$(printf '%-32s %5d passed %4d failed %5d s  %s' "$name" "$ok" "$bad" "$((SECONDS - begin))" "$verdict")"$'\n'
+done
+
+echo
+echo "$summary"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
