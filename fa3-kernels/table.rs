@@ -50,9 +50,6 @@ pub struct ForwardKernel {
     pub output_over_query: bool,
 }
 
-/// Bytes kept for the barriers at the end of shared memory.
-const BARRIER_BYTES: u32 = 128;
-
 impl ForwardKernel {
     /// Rows of Q a tile.
     pub const fn tile_m(&self) -> u32 {
@@ -68,7 +65,9 @@ impl ForwardKernel {
     pub const fn shared_bytes(&self) -> u32 {
         let row = self.head_dim * self.operand.bytes();
         let query_tiles = if self.output_over_query { 1 } else { 2 };
-        row * (query_tiles * self.tile_m() + 2 * self.stages * self.tile_n) + BARRIER_BYTES
+        // A ring takes 16 bytes of barriers a stage; Q's has one stage, K's and V's `stages` each.
+        let barriers = 16 * (1 + 2 * self.stages);
+        row * (query_tiles * self.tile_m() + 2 * self.stages * self.tile_n) + barriers
     }
 
     /// The kernel's `extern "C"` name.

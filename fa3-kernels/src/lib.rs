@@ -139,3 +139,8 @@ mod tests {
         ));
     }
 }
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
