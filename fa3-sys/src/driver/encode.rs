@@ -19,7 +19,7 @@ pub enum EncodeError {
         /// The tensor's address.
         address: DevicePtr,
         /// The rule, and what would do.
-        source: Box<TensorMapError>,
+        source: TensorMapError,
     },
     /// The driver refused what the rules allow, or could not be asked.
     #[error("tensor map `{desc}` at {address} breaks no documented rule, but: {source}")]
@@ -55,13 +55,10 @@ impl TensorMapDesc {
     /// architecture, [`supported_on`](Self::supported_on) fails; [`EncodeError::Driver`] for what
     /// the driver says.
     pub fn encode(&self, context: &Context, address: DevicePtr) -> Result<TensorMap, EncodeError> {
-        let refused = |error| {
-            let (desc, source) = (Box::new(*self), Box::new(error));
-            EncodeError::Refused {
-                desc,
-                address,
-                source,
-            }
+        let refused = |source| EncodeError::Refused {
+            desc: Box::new(*self),
+            address,
+            source,
         };
         self.validate(address.0).map_err(refused)?;
         self.supported_on(context.arch()).map_err(refused)?;
@@ -177,7 +174,7 @@ mod tests {
     #[test]
     fn a_refusal_prints_the_description_and_the_rule() {
         let desc = TensorMapDesc::contiguous(DataType::Bf16, &[64, 100], &[64, 16]).unwrap();
-        let source = Box::new(desc.validate(0x1008).unwrap_err());
+        let source = desc.validate(0x1008).unwrap_err();
         let error = EncodeError::Refused {
             desc: Box::new(desc),
             address: DevicePtr(0x1008),

@@ -19,9 +19,9 @@ use super::rule::{Check, Limit, Rule, Value};
 /// );
 /// # Ok::<(), fa3_sys::TensorMapError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMapError {
-    check: Check,
+    check: Box<Check>,
 }
 
 impl TensorMapError {
@@ -40,7 +40,9 @@ impl TensorMapError {
         if check.holds() {
             Ok(())
         } else {
-            Err(Self { check })
+            Err(Self {
+                check: Box::new(check),
+            })
         }
     }
 }
@@ -51,7 +53,7 @@ impl fmt::Display for TensorMapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Check {
             rule, limit, value, ..
-        } = self.check;
+        } = *self.check;
         write!(f, "{}, but {}: {limit} would do", self.check, rule.requirement())?;
         if let (Limit::MultipleOf { of, .. }, Value::Number(number)) = (limit, value) {
             let below = number
