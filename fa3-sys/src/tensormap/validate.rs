@@ -47,7 +47,7 @@ impl TensorMapDesc {
     /// ```
     ///
     /// # Errors
-    /// [`Rule::Architecture`], naming the type or the swizzle.
+    /// [`Rule::Architecture`](super::Rule::Architecture), naming the type or the swizzle.
     pub fn supported_on(&self, arch: Arch) -> Result<(), TensorMapError> {
         architecture(self, arch)
             .into_iter()
