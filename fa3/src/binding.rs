@@ -101,7 +101,7 @@ impl Binding {
     /// # Safety
     /// - Every operand (and the workspace, if the caller's) addresses live memory of the
     ///   backend of the size that its layout spans, initialised where it is read, until the stream
-    ///   has done the work.
+    ///   has done the work, and the binding lives as long.
     /// - Until then, nothing else writes an operand, and nothing else reads an output or uses the
     ///   workspace: runs that share outputs or workspace are ordered by a stream.
     /// - `stream` is a live stream of the backend's device.
@@ -374,12 +374,7 @@ fn bind_kernel(kernel: &KernelPlan, backend: &dyn Backend, operands: &Operands) 
             Operand::O => operands.o.pointer,
             _ => operands.q.pointer,
         };
-        let valid = slot.desc.validate(address.address);
-        valid.map_err(|source| Error::TensorMap {
-            operand: slot.operand,
-            source: Box::new(source),
-        })?;
-        backend.encode(&slot.desc, address)
+        backend.encode(slot, address)
     });
     let maps = maps.collect::<Result<Vec<_>>>()?;
     let lse = operands.lse.map_or(0, |pointer| pointer.address);

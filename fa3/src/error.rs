@@ -34,7 +34,7 @@ pub enum Error {
         /// The operand.
         operand: Operand,
         /// The rule of the driver's documentation that it breaks.
-        source: Box<fa3_sys::TensorMapError>,
+        source: fa3_sys::TensorMapError,
     },
 
     /// A pointer belongs to another backend's memory.
@@ -152,6 +152,23 @@ pub enum Error {
     /// The kernel is not embedded in this build, or not of its table.
     #[error(transparent)]
     Kernel(#[from] fa3_kernels::EntryError),
+
+    /// The CUDA driver refused a call, or is not there.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Driver(#[from] fa3_sys::driver::DriverError),
+
+    /// Work launched earlier failed on the device. The context is lost: every later call fails.
+    #[cfg(feature = "cuda")]
+    #[error("work on cuda:{ordinal} failed: {source}; it ran:\n{ran}")]
+    Fault {
+        /// The device.
+        ordinal: u32,
+        /// The plans launched last, the newest first.
+        ran: String,
+        /// What the driver said.
+        source: fa3_sys::driver::DriverError,
+    },
 }
 
 impl Error {

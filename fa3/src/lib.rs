@@ -18,6 +18,8 @@ pub mod tensor;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+#[cfg(feature = "cuda")]
+pub use backend::CudaBackend;
 pub use backend::{
     Argument, Backend, Call, CpuLaunch, KernelHandle, KernelLaunch, Launch, MockBackend, RecordedLaunch,
     StreamHandle,

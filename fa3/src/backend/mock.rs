@@ -9,7 +9,7 @@ use fa3_sys::tensormap::TensorMapDesc;
 
 use super::host::{self, HostMemory};
 use super::{Argument, Backend, KernelHandle, Launch, StreamHandle};
-use crate::{Error, KernelPlan, Operands, Place, Plan, Pointer, Result, Target};
+use crate::{Error, KernelPlan, MapSlot, Operands, Place, Plan, Pointer, Result, Target};
 
 /// One recorded call.
 #[derive(Clone, Debug, PartialEq)]
@@ -284,11 +284,17 @@ impl Backend for MockBackend {
         Ok(KernelHandle(index as u64))
     }
 
-    fn encode(&self, desc: &TensorMapDesc, address: Pointer) -> Result<TensorMap> {
+    fn encode(&self, slot: &MapSlot, address: Pointer) -> Result<TensorMap> {
         super::expect_place(address, Place::Mock, NAME)?;
+        let valid = slot.desc.validate(address.address);
+        valid.map_err(|source| Error::TensorMap {
+            operand: slot.operand,
+            source,
+        })?;
+        let desc = slot.desc;
         let mut record = self.record();
-        record.calls.push(Call::Encode { desc: *desc, address });
-        record.maps.push((*desc, address));
+        record.calls.push(Call::Encode { desc, address });
+        record.maps.push((desc, address));
         Ok(encode_index(record.maps.len() - 1))
     }
 

@@ -1,5 +1,7 @@
 //! What executes plans: CUDA, the CPU, and a recording mock.
 
+#[cfg(feature = "cuda")]
+mod cuda;
 mod host;
 mod mock;
 
@@ -8,10 +10,11 @@ use std::sync::Arc;
 
 use fa3_kernels::ForwardParams;
 use fa3_sys::TensorMap;
-use fa3_sys::tensormap::TensorMapDesc;
 
-use crate::{Error, KernelPlan, Operands, Place, Plan, Pointer, Result, Target};
+use crate::{Error, KernelPlan, MapSlot, Operands, Place, Plan, Pointer, Result, Target};
 
+#[cfg(feature = "cuda")]
+pub use cuda::CudaBackend;
 pub use mock::{Call, MockBackend, RecordedLaunch};
 
 /// A stream of the backend, as the number that its own API uses: a `CUstream` for CUDA. The CPU
@@ -156,11 +159,11 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// backend runs no kernels or the plan asks for what the loaded kernel cannot give.
     fn prepare(&self, kernel: &KernelPlan) -> Result<KernelHandle>;
 
-    /// Encodes a tensor map.
+    /// Encodes the tensor map of a slot, at `address`.
     ///
     /// # Errors
     /// [`Error::TensorMap`] when the address breaks a rule, or what the driver reports.
-    fn encode(&self, desc: &TensorMapDesc, address: Pointer) -> Result<TensorMap>;
+    fn encode(&self, slot: &MapSlot, address: Pointer) -> Result<TensorMap>;
 
     /// Starts a launch: allocates nothing, synchronises nothing, may be captured in a graph.
     ///

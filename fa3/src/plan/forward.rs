@@ -31,12 +31,7 @@ fn kernel(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Result<KernelP
     let maps = maps::forward(problem, dims, kernel)
         .into_iter()
         .zip(maps::OPERANDS);
-    let maps = maps.map(|(slot, operand)| {
-        slot.map_err(|source| Error::TensorMap {
-            operand,
-            source: Box::new(source),
-        })
-    });
+    let maps = maps.map(|(slot, operand)| slot.map_err(|source| Error::TensorMap { operand, source }));
     let maps = maps.collect::<Result<Vec<_>>>()?;
     let field = |value: usize| i32::try_from(value).map_err(|_| too_many());
     let params = ForwardParams {

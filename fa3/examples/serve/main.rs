@@ -1,0 +1,64 @@
+//! Times attention for another program: one JSON request a line on standard input, one JSON answer
+//! a line on standard output.
+//!
+//! ```text
+//! asked:    {"op": "fwd", "dtype": "bf16", "b": 1, "sq": 4096, "sk": 4096, "hq": 16, "hk": 16,
+//!            "d": 128, "dv": 128, "causal": false, "window": null, "lens": null, "mode": "bf16",
+//!            "warmup_ms": 150, "measure_ms": 100}
+//! answered: {"ms": …, "err": …}, or {"error": "why"}
+//! ```
+//!
+//! `ms` is the median time of one call, by events around each. `err` is the largest deviation from
+//! f64 over 64 sampled rows of the output, computed after the timing. Inputs are standard normal,
+//! fresh for each request. The device, its kernels and its memory are kept between requests.
+//!
+//! `cargo run --release --example serve` (with `--device N` for another GPU than the first).
+
+#![allow(clippy::print_stdout)]
+
+mod random;
+mod request;
+mod session;
+
+use std::error::Error;
+use std::io::{BufRead, Write, stdin, stdout};
+
+use clap::Parser;
+use serde_json::json;
+
+use request::Request;
+use session::Session;
+
+/// Times attention for another program, by requests on standard input.
+#[derive(Parser)]
+struct Arguments {
+    /// The GPU.
+    #[arg(long, default_value_t = 0)]
+    device: u32,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    // A device that cannot be opened is an answer too, so that whoever asks learns why.
+    let mut session = Session::open(arguments.device);
+    for line in stdin().lock().lines() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let answer = session
+            .as_mut()
+            .map_err(|error| error.to_string())
+            .and_then(|session| {
+                let request = Request::parse(&line)?;
+                session.time(&request).map_err(|error| error.to_string())
+            });
+        let answer = match answer {
+            Ok(timed) => json!({"ms": timed.ms, "err": timed.error}),
+            Err(why) => json!({"error": why}),
+        };
+        println!("{answer}");
+        stdout().flush()?;
+    }
+    Ok(())
+}

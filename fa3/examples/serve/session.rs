@@ -1,0 +1,237 @@
+//! A GPU, kept between requests, and the timing of one call on it.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use fa3::reference::{Inputs, Row, forward_rows};
+use fa3::{
+    Backend, Binding, Buffer, CudaBackend, DType, Element, Operands, Plan, Problem, StreamHandle, Tensor,
+    TensorSpec, Workspace,
+};
+use fa3_sys::driver::{Event, GraphExec, Stream};
+use half::{bf16, f16};
+
+use crate::random::normal;
+use crate::request::Request;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Calls shorter than this are timed as replays of a graph, so that submitting does not count.
+const GRAPH_BELOW_MS: f64 = 0.1;
+
+/// Rows of the output that are compared with f64.
+const SAMPLED_ROWS: usize = 64;
+
+/// The answer.
+pub struct Timed {
+    /// The median time of one call, milliseconds.
+    pub ms: f64,
+    /// The largest deviation from f64 over the sampled rows.
+    pub error: f64,
+}
+
+/// The GPU with its stream and memory.
+pub struct Session {
+    cuda: Arc<CudaBackend>,
+    backend: Arc<dyn Backend>,
+    stream: Stream,
+    /// For Q, K, V, O and the LSE, grown as needed.
+    buffers: Vec<Buffer>,
+    seed: u64,
+}
+
+impl Session {
+    /// Opens a GPU.
+    pub fn open(ordinal: u32) -> Outcome<Self> {
+        let cuda = Arc::new(CudaBackend::open(ordinal)?);
+        let backend: Arc<dyn Backend> = Arc::clone(&cuda) as _;
+        let stream = Stream::new(cuda.context())?;
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as u64;
+        Ok(Self {
+            cuda,
+            backend,
+            stream,
+            buffers: Vec::new(),
+            seed,
+        })
+    }
+
+    /// Times one request and checks its output.
+    pub fn time(&mut self, request: &Request) -> Outcome<Timed> {
+        let problem = request.problem()?;
+        match problem.q.dtype {
+            DType::F16 => self.time_typed::<f16>(request, &problem),
+            _ => self.time_typed::<bf16>(request, &problem),
+        }
+    }
+
+    fn time_typed<T: Element>(&mut self, request: &Request, problem: &Problem) -> Outcome<Timed> {
+        let plan = Arc::new(Plan::forward(&self.backend.target(), problem)?);
+        self.seed = self.seed.wrapping_add(1 << 32);
+        let host = [problem.q, problem.k, problem.v].map(|spec| spec.layout.shape.iter().product::<usize>());
+        let host: Vec<Vec<T>> = (0..)
+            .zip(host)
+            .map(|(n, len)| normal(len, self.seed.wrapping_add(n << 24)))
+            .collect();
+        let specs = [problem.q, problem.k, problem.v, problem.o];
+        let mut sizes = specs
+            .map(|spec| spec.layout.span().unwrap_or(0) * size_of::<T>())
+            .to_vec();
+        sizes.push(plan.dims().lse_len * 4);
+        self.reserve(&sizes)?;
+        for (buffer, data) in self.buffers.iter().zip(&host) {
+            // SAFETY: the buffer is at least that long, and the last request is done with it.
+            unsafe {
+                self.backend
+                    .upload(buffer.pointer(), bytemuck::cast_slice(data), self.handle())?
+            };
+        }
+        let tensor = |n: usize, spec: TensorSpec| Tensor {
+            pointer: self.buffers[n].pointer(),
+            spec,
+        };
+        let [q, k, v, o] = specs;
+        let mut operands = Operands::new(tensor(0, q), tensor(1, k), tensor(2, v), tensor(3, o));
+        operands.lse = Some(self.buffers[4].pointer());
+        let binding = plan.bind(&self.backend, &operands, Workspace::Own)?;
+        let ms = self.measure(&binding, request)?;
+        let mut output = vec![T::default(); problem.o.layout.span().unwrap_or(0)];
+        // SAFETY: the buffer is at least that long, and the calls that write it are done.
+        unsafe {
+            self.backend.download(
+                bytemuck::cast_slice_mut(&mut output),
+                operands.o.pointer,
+                self.handle(),
+            )?
+        };
+        let inputs = Inputs::new(&host[0], &host[1], &host[2]);
+        Ok(Timed {
+            ms,
+            error: self.deviation(problem, &inputs, &output)?,
+        })
+    }
+
+    /// At least `sizes` bytes in each buffer.
+    fn reserve(&mut self, sizes: &[usize]) -> Outcome<()> {
+        for (n, &size) in sizes.iter().enumerate() {
+            match self.buffers.get(n) {
+                Some(buffer) if buffer.bytes() >= size => {}
+                Some(_) => self.buffers[n] = Buffer::new(&self.backend, size)?,
+                None => self.buffers.push(Buffer::new(&self.backend, size)?),
+            }
+        }
+        Ok(())
+    }
+
+    fn handle(&self) -> StreamHandle {
+        StreamHandle::from_raw(self.stream.raw())
+    }
+
+    /// The median time of one call: warmed up in batches of four calls between synchronisations,
+    /// then timed by events around each.
+    fn measure(&self, binding: &Binding, request: &Request) -> Outcome<f64> {
+        let mut call = Call {
+            binding,
+            stream: &self.stream,
+            graph: None,
+        };
+        call.run()?;
+        self.synchronize()?;
+        let start = Instant::now();
+        (0..4).try_for_each(|_| call.run())?;
+        self.synchronize()?;
+        if milliseconds(start) / 4.0 < GRAPH_BELOW_MS {
+            call.capture()?;
+        }
+        let start = Instant::now();
+        let mut calls = 0u32;
+        while milliseconds(start) < request.warmup_ms || calls < 3 {
+            (0..4).try_for_each(|_| call.run())?;
+            calls += 4;
+            self.synchronize()?;
+        }
+        let each = milliseconds(start) / f64::from(calls);
+        let repetitions = (request.measure_ms / each).clamp(10.0, 2000.0) as usize;
+        let event = || Event::with_timing(self.cuda.context());
+        let events = (0..repetitions).map(|_| Ok((event()?, event()?)));
+        let events = events.collect::<Outcome<Vec<_>>>()?;
+        for (start, end) in &events {
+            start.record(&self.stream)?;
+            call.run()?;
+            end.record(&self.stream)?;
+        }
+        self.synchronize()?;
+        let times = events.iter().map(|(start, end)| Ok(end.elapsed_ms_since(start)?));
+        let mut times = times.collect::<Outcome<Vec<f32>>>()?;
+        times.sort_by(f32::total_cmp);
+        Ok(f64::from(times[times.len() / 2]))
+    }
+
+    fn synchronize(&self) -> Outcome<()> {
+        // SAFETY: the session owns the stream.
+        unsafe { self.backend.synchronize(self.handle())? };
+        Ok(())
+    }
+
+    /// The largest deviation from f64 over sampled rows.
+    fn deviation<T: Element>(&self, problem: &Problem, inputs: &Inputs<'_, T>, output: &[T]) -> Outcome<f64> {
+        let [batch, sq, heads, dv] = problem.o.layout.shape;
+        // Scrambled bits of a counter spread the rows.
+        let pick = |n: usize, of: usize| {
+            let scrambled = (self.seed ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+            (scrambled % of.max(1) as u64) as usize
+        };
+        let row = |n: usize| Row {
+            sequence: pick(3 * n, batch),
+            head: pick(3 * n + 1, heads),
+            query: pick(3 * n + 2, sq),
+        };
+        let rows: Vec<Row> = (0..SAMPLED_ROWS).map(row).collect();
+        let exact = forward_rows(problem, inputs, &rows)?;
+        let mut largest = 0.0f64;
+        for (row, exact) in rows.iter().zip(exact) {
+            let first = ((row.sequence * sq + row.query) * heads + row.head) * dv;
+            for (value, exact) in output[first..first + dv].iter().zip(exact.o) {
+                let error = (f64::from(value.to_f32()) - exact).abs();
+                // NaN must not vanish in a maximum.
+                largest = largest.max(if error.is_nan() { f64::INFINITY } else { error });
+            }
+        }
+        Ok(largest)
+    }
+}
+
+fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// One call, submitted as itself or as the replay of a graph.
+struct Call<'a> {
+    binding: &'a Binding,
+    stream: &'a Stream,
+    graph: Option<GraphExec>,
+}
+
+impl Call<'_> {
+    fn run(&mut self) -> Outcome<()> {
+        match &mut self.graph {
+            // SAFETY: the graph holds one run of the binding, whose operands live in the session's
+            // buffers until the stream is synchronised.
+            Some(graph) => unsafe { graph.launch(self.stream)? },
+            // SAFETY: the operands live in the session's buffers until the stream is synchronised,
+            // and nothing else uses them.
+            None => unsafe { self.binding.run(StreamHandle::from_raw(self.stream.raw()))? },
+        }
+        Ok(())
+    }
+
+    fn capture(&mut self) -> Outcome<()> {
+        let graph = self.stream.capture(|stream| {
+            // SAFETY: as in `run`; the graph is replayed while the operands live.
+            unsafe { self.binding.run(StreamHandle::from_raw(stream.raw())) }
+        })?;
+        self.graph = Some(graph.instantiate()?);
+        Ok(())
+    }
+}
