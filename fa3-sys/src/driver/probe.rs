@@ -93,14 +93,7 @@ pub fn probe() -> Result<Driver, DriverError> {
     if let Some(driver) = DRIVER.get() {
         return Ok(*driver);
     }
-    let entry = match ENTRY.get() {
-        Some(entry) => entry,
-        None => {
-            let entry = Entry::load(LIBRARY.as_ref())?;
-            ENTRY.get_or_init(|| entry)
-        }
-    };
-    let driver = entry.examine()?;
+    let driver = entry()?.examine()?;
     // `cudarc` opens the library by its own list of names, which another `libcuda` (the toolkit's
     // stub) may answer first; the driver's own code says so here, before anything depends on it.
     // SAFETY: `cuInit` may be called any number of times, with 0 as its only legal argument.
@@ -119,16 +112,13 @@ pub(crate) fn describe(code: u32) -> (String, String) {
         .map_or_else(|| unnamed(code), |entry| entry.describe(code))
 }
 
-/// The functions that newer versions of `cudarc`'s bindings lack, or older ones do not have yet.
+/// The library, loaded now if it was not yet.
 pub(crate) fn entry() -> Result<&'static Entry, DriverError> {
-    match ENTRY.get() {
-        Some(entry) => Ok(entry),
-        None => probe().and_then(|_| {
-            ENTRY
-                .get()
-                .ok_or_else(|| not_found(LIBRARY.as_ref(), "it was not kept loaded".to_owned()))
-        }),
+    if let Some(entry) = ENTRY.get() {
+        return Ok(entry);
     }
+    let entry = Entry::load(LIBRARY.as_ref())?;
+    Ok(ENTRY.get_or_init(|| entry))
 }
 
 /// `cuTensorMapEncodeTiled`, its enumerations as the integers they are in C, so that types newer
@@ -169,7 +159,8 @@ pub(crate) type TensorMapEncodeIm2colFn = unsafe extern "C" fn(
 
 type ErrorTextFn = unsafe extern "C" fn(c_uint, *mut *const c_char) -> c_uint;
 
-/// The loaded library and the functions that are called without `cudarc`.
+/// The loaded library and the functions that are called without `cudarc`: before it may be, and
+/// those that its bindings for some CUDA versions lack.
 pub(crate) struct Entry {
     init: unsafe extern "C" fn(c_uint) -> c_uint,
     device_get_count: unsafe extern "C" fn(*mut c_int) -> c_uint,
@@ -302,7 +293,15 @@ fn accept_version(code: c_uint, number: c_int) -> Result<DriverVersion, DriverEr
     Ok(found)
 }
 
+/// What to say of a code that the driver itself cannot describe.
 fn unnamed(code: u32) -> (String, String) {
+    /// `CUDA_ERROR_STUB_LIBRARY`, which the stub answers to every call, this question included.
+    const STUB_LIBRARY: u32 = 34;
+    if code == STUB_LIBRARY {
+        let text = "this libcuda is the CUDA toolkit's stub for linking, not the driver; \
+                    take its folder off the library path";
+        return ("CUDA_ERROR_STUB_LIBRARY".to_owned(), text.to_owned());
+    }
     (
         format!("CUresult {code}"),
         "the driver gives no description".to_owned(),

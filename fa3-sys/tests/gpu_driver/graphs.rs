@@ -6,7 +6,7 @@ use super::kernels::{add_value, kernel, open};
 
 #[test]
 fn fills_and_copies_replay_with_the_contents_of_the_day() {
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let source = Buffer::from_slice(&stream, &[1u32, 2, 3, 4]).unwrap();
     let target = Buffer::zeroed(&stream, 16).unwrap();
     let graph = stream
@@ -36,7 +36,7 @@ fn fills_and_copies_replay_with_the_contents_of_the_day() {
 
 #[test]
 fn a_kernel_runs_once_a_replay() {
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let function = kernel(&context, "add_value");
     let buffer = Buffer::zeroed(&stream, 4 * 1000).unwrap();
     let graph = stream
@@ -70,7 +70,7 @@ fn a_recording_that_fails_gives_its_error_and_ends_the_capture() {
             Self::Driver(error)
         }
     }
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let buffer = Buffer::zeroed(&stream, 16).unwrap();
     let result = stream.capture(|stream| {
         buffer.fill_u8(stream, 1)?;
@@ -117,7 +117,7 @@ fn a_recording_that_fails_gives_its_error_and_ends_the_capture() {
 
 #[test]
 fn a_recording_that_panics_ends_the_capture() {
-    let (_, stream) = open();
+    let (_turn, _, stream) = open();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         stream.capture(|_| -> Result<(), DriverError> { panic!("on purpose") })
     }));

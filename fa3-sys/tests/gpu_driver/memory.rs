@@ -6,7 +6,7 @@ use super::kernels::open;
 
 #[test]
 fn values_survive_the_way_there_and_back() {
-    let (_, stream) = open();
+    let (_turn, _, stream) = open();
     let data: Vec<u32> = (0..100_000).map(|i: u32| i.wrapping_mul(0x9e37_79b9)).collect();
     let buffer = Buffer::from_slice(&stream, &data).unwrap();
     assert!(buffer.ptr().0.is_multiple_of(256), "{}", buffer.ptr());
@@ -22,7 +22,7 @@ fn values_survive_the_way_there_and_back() {
 
 #[test]
 fn copies_on_the_device_move_the_range_and_nothing_else() {
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let source = Buffer::from_slice(&stream, &(0..64u8).collect::<Vec<_>>()).unwrap();
     let target = Buffer::new(&context, 64).unwrap();
     target.fill_u8(&stream, 0xee).unwrap();
@@ -34,7 +34,7 @@ fn copies_on_the_device_move_the_range_and_nothing_else() {
 
 #[test]
 fn fills_reach_every_byte() {
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let buffer = Buffer::new(&context, 4 * 1001).unwrap();
     buffer.fill_u32(&stream, 0xdead_beef).unwrap();
     assert_eq!(buffer.to_vec::<u32>(&stream).unwrap(), [0xdead_beef; 1001]);
@@ -51,7 +51,7 @@ fn fills_reach_every_byte() {
 
 #[test]
 fn nothing_is_a_size() {
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let empty = Buffer::from_slice::<f32>(&stream, &[]).unwrap();
     assert_eq!((empty.ptr(), empty.bytes()), (DevicePtr::NULL, 0));
     assert_eq!(empty.to_vec::<f32>(&stream).unwrap(), []);
@@ -62,7 +62,7 @@ fn nothing_is_a_size() {
 
 #[test]
 fn what_leaves_the_buffer_is_refused() {
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let buffer = Buffer::new(&context, 16).unwrap();
     let error = buffer.write(&stream, 13, &[0u8; 4]).unwrap_err();
     assert_eq!(
@@ -89,7 +89,7 @@ fn what_leaves_the_buffer_is_refused() {
 
 #[test]
 fn more_than_there_is_names_the_bytes_asked_for() {
-    let (context, stream) = open();
+    let (_turn, context, stream) = open();
     let memory = context.memory().unwrap();
     assert!(0 < memory.free && memory.free <= memory.total, "{memory:?}");
     let error = Buffer::new(&context, memory.total + 1).unwrap_err();
@@ -103,7 +103,7 @@ fn more_than_there_is_names_the_bytes_asked_for() {
 
 #[test]
 fn dropping_frees() {
-    let (context, _) = open();
+    let (_turn, context, _) = open();
     // Far more in turn than the device has at once.
     let piece = context.memory().unwrap().free / 4;
     for round in 0..12 {
@@ -119,7 +119,7 @@ fn dropping_frees() {
 
 #[test]
 fn any_thread_may_use_what_another_made() {
-    let (_, stream) = open();
+    let (_turn, _, stream) = open();
     let buffer = Buffer::from_slice(&stream, &[1u32, 2, 3]).unwrap();
     let values = std::thread::spawn(move || {
         let other = Stream::new(buffer.context()).unwrap();

@@ -7,7 +7,7 @@ use super::kernels::open;
 
 #[test]
 fn memory_and_streams_of_cudarc_are_used_as_they_are() {
-    let (context, _) = open();
+    let (_turn, context, _) = open();
     let cuda = CudaContext::new(0).unwrap();
     assert_eq!(cuda.cu_ctx(), context.cudarc().cu_ctx());
     assert_eq!(Context::from_cudarc(cuda.clone()).unwrap(), context);
@@ -36,7 +36,7 @@ fn memory_and_streams_of_cudarc_are_used_as_they_are() {
 
 #[test]
 fn memory_outlives_one_of_two_contexts() {
-    let (first, _) = open();
+    let (_turn, first, _) = open();
     let second = Context::open(0).unwrap();
     let stream = Stream::new(&second).unwrap();
     let buffer = Buffer::from_slice(&stream, &[5u8; 8]).unwrap();
@@ -51,7 +51,7 @@ fn the_device_is_described() {
     let driver = probe().unwrap();
     let devices = devices().unwrap();
     assert_eq!(devices.len(), driver.device_count() as usize);
-    let (context, _) = open();
+    let (_turn, context, _) = open();
     let device = context.device();
     assert_eq!(device, &devices[0]);
     assert_eq!(device.arch().unwrap(), context.arch());

@@ -178,6 +178,14 @@ fn other_codes_are_named_by_the_driver() {
 }
 
 #[test]
+fn the_toolkits_stub_is_told_apart() {
+    let folder = Folder::new("stub-library");
+    let source = "int cuDriverGetVersion(int *v) { return 34; }\n";
+    let error = run(&folder.library(source, REQUIRED.iter().copied())).unwrap_err();
+    assert!(error.to_string().contains("stub for linking"), "{error}");
+}
+
+#[test]
 fn versions_are_read_from_the_drivers_number() {
     for (number, major, minor) in [(13_000, 13, 0), (12_080, 12, 8), (13_040, 13, 4), (-1, 0, 0)] {
         assert_eq!(DriverVersion::from_number(number), DriverVersion { major, minor });
