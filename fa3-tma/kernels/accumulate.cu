@@ -6,6 +6,7 @@
 #include "tiling.cuh"
 
 using namespace fa3::tma;
+using fa3::Tiling;
 
 namespace {
 

@@ -1,20 +1,10 @@
-// How the kernels of this crate cut a tensor into tiles, and the TMA instruction of each rank.
+// A tile's coordinates, and the TMA instruction of each rank.
 #pragma once
 
 #include "fa3/tma/tma.cuh"
+#include "params.cuh"
 
 namespace fa3::tma {
-
-// The same fields, in the same order, as `fa3_tma::kernels::Tiling`.
-struct Tiling {
-    u32 tiles[5];     // tiles along each dimension, the contiguous one first; 1 beyond the rank
-    i32 extent[5];    // elements of a tile along each dimension
-    i32 first[5];     // coordinates of tile 0; they may lie outside the tensor
-    u32 count;        // tiles in all
-    u32 tile_bytes;   // what a load brings, out-of-bounds elements included
-    u32 stage_bytes;  // what a stage takes of shared memory, a multiple of 1024
-};
-static_assert(sizeof(Tiling) == 72);
 
 template <int Rank>
 struct Coordinates {
