@@ -17,6 +17,15 @@ mod fa3_kernels_params;
     reason = "the owner uses and exports what is not read here"
 )]
 mod fa3_kernels_table;
+#[path = "../../fa3-tma/src/kernels/params.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the owner uses and exports what is not read here"
+)]
+mod fa3_tma_params;
+#[path = "../../fa3-tma/table.rs"]
+mod fa3_tma_table;
 
 /// A crate that owns kernels.
 pub(crate) struct KernelCrate {
@@ -43,9 +52,21 @@ pub(crate) fn crates() -> Vec<KernelCrate> {
         size: layout.size,
         fields: layout.fields,
     });
-    vec![KernelCrate {
-        package: "fa3-kernels",
-        units: fa3_kernels_table::units(),
-        blocks: blocks.collect(),
-    }]
+    let tiling = Block {
+        name: "Tiling",
+        size: size_of::<fa3_tma_params::Tiling>(),
+        fields: fa3_tma_params::Tiling::FIELDS,
+    };
+    vec![
+        KernelCrate {
+            package: "fa3-tma",
+            units: fa3_tma_table::units(),
+            blocks: vec![tiling],
+        },
+        KernelCrate {
+            package: "fa3-kernels",
+            units: fa3_kernels_table::units(),
+            blocks: blocks.collect(),
+        },
+    ]
 }
