@@ -108,12 +108,15 @@ impl ForwardKernel {
     }
 }
 
-/// Measured on an H200, bf16, 16k tokens in all, hidden size 2048, sustained TFLOP/s:
-/// - turns against none: d64 m192 513/503 noncausal at 16k, d64 m128 458/391, d128 635/607;
-/// - eager against lazy rescale: d128 635/598 noncausal and 545/529 causal at 4k; d256 693/653
-///   noncausal, 575/589 causal at 4k;
-/// - d64: three consumers beat two from 4k on (490/435 noncausal, 415/387 causal) and lose below
-///   it under a causal mask (271/305 at 1k).
+/// Measured on an H200, bf16, 16k tokens in all, hidden size 2048, sustained TFLOP/s, noncausal
+/// unless said otherwise:
+/// - turns against none, at 16k: d64 m192 513/503, d64 m128 458/391, d128 635/607;
+/// - eager against lazy rescale: d128 652/627 at 16k; d256 708/725 at 16k, 665/679 at 4k and
+///   675/702 causal at 16k;
+/// - d64, three consumers against two: 496/436 at 4k, 521/452 at 16k, 429/394 causal at 4k, but
+///   276/309 causal at 1k;
+/// - more than two stages: d64 m192 with three 521/522, d128 with three and O over Q 635/652;
+/// - L2 hints (K and V evict-last, Q evict-first): d64 m192 527/522, d128 652/652, d256 700/708.
 const fn rows(operand: Operand) -> [ForwardKernel; 4] {
     let d128 = ForwardKernel {
         operand,

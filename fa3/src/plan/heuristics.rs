@@ -19,16 +19,28 @@ pub(crate) struct ForwardChoice {
     pub(crate) section: u32,
 }
 
-/// Below this many keys a d=64 problem runs on two consumer warpgroups in strict turns; from here
-/// on, three without turns are faster.
-const THREE_CONSUMERS_FROM_KEYS: usize = 4096;
+/// Under a causal mask, d=64 runs on two consumer warpgroups below this many keys: the tiles on the
+/// diagonal are smaller. On an H200: two against three consumers 309/276 TFLOP/s at 1k keys,
+/// 394/429 at 4k.
+const THREE_CONSUMERS_FROM_CAUSAL_KEYS: usize = 4096;
 
-/// Up to this many keys a causal problem runs on CTAs that persist: longer ones balance better
-/// with one tile a CTA, longest first.
-const CAUSAL_PERSISTENT_UP_TO_KEYS: usize = 2048;
+/// Whether CTAs persist, one an SM, rather than work on one tile each. It pays where O has shared
+/// memory of its own, so that one tile's end overlaps the next one's start: on an H200, d64
+/// 407/392 TFLOP/s at 1k keys and 496/484 at 4k, d128 545/527 at 1k but 636/652 at 16k, d256
+/// 518/547 at 1k. Under a causal mask one tile a CTA, longest first, balances better: d128 375/393
+/// at 1k; d64 with two consumers 309/271.
+fn persistent(kernel: &ForwardKernel, keys: usize, causal: bool) -> bool {
+    match (kernel.head_dim, causal) {
+        (64, false) => true,
+        (64, true) => kernel.consumers == 2,
+        (128, false) => keys <= 2048,
+        (128, true) => keys <= 512,
+        _ => false,
+    }
+}
 
 /// The part of L2 that the K and V of a section may take; the rest holds Q and O in flight.
-const SECTION_OF_L2: f64 = 0.7;
+const SECTION_OF_L2: f64 = 0.5;
 
 /// The kernels' name of an element type, if there are kernels for it.
 pub(crate) fn kernel_type(dtype: DType) -> Option<KernelType> {
@@ -49,11 +61,8 @@ pub(crate) fn candidates(dtype: DType, d: usize) -> impl Iterator<Item = &'stati
 /// has no row for it or the tiles are more than a grid can count.
 pub(crate) fn forward(target: &CudaTarget, dims: &Dims, dtype: DType, causal: bool) -> Option<ForwardChoice> {
     let kernel = candidates(dtype, dims.d).min_by_key(|row| {
-        let wanted = if dims.d == 64 && dims.sk >= THREE_CONSUMERS_FROM_KEYS {
-            3
-        } else {
-            2
-        };
+        let three = dims.d == 64 && (!causal || dims.sk >= THREE_CONSUMERS_FROM_CAUSAL_KEYS);
+        let wanted = if three { 3 } else { 2 };
         row.consumers.abs_diff(wanted)
     })?;
     let m_tiles = u32::try_from(dims.sq.div_ceil(kernel.tile_m() as usize)).ok()?;
@@ -61,8 +70,7 @@ pub(crate) fn forward(target: &CudaTarget, dims: &Dims, dtype: DType, causal: bo
     let tiles = m_tiles
         .checked_mul(heads)
         .filter(|&tiles| i32::try_from(tiles).is_ok())?;
-    let persistent = !causal || dims.sk <= CAUSAL_PERSISTENT_UP_TO_KEYS;
-    let grid = if persistent {
+    let grid = if persistent(kernel, dims.sk, causal) {
         tiles.min(target.sms.max(1))
     } else {
         tiles
@@ -72,12 +80,17 @@ pub(crate) fn forward(target: &CudaTarget, dims: &Dims, dtype: DType, causal: bo
         grid,
         m_tiles,
         tiles,
-        section: section(target, dims, dtype, heads),
+        section: if causal {
+            section(target, dims, dtype, heads)
+        } else {
+            1
+        },
     })
 }
 
 /// The largest power of two of query heads whose K and V fit their part of L2, no more than there
-/// are.
+/// are. For causal problems, whose longest tiles of many heads run side by side; without a mask one
+/// head after the other fills the device by itself.
 fn section(target: &CudaTarget, dims: &Dims, dtype: DType, heads: u32) -> u32 {
     let head_bytes = dims.sk as f64 * (dims.d + dims.dv) as f64 * dtype.size() as f64 / dims.group as f64;
     let fitting = SECTION_OF_L2 * target.l2_bytes as f64 / head_bytes.max(1.0);
