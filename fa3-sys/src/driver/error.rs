@@ -1,7 +1,7 @@
 //! The error of every driver operation.
 
+use super::config::LaunchError;
 use super::image::ImageError;
-use super::launch::LaunchError;
 use super::probe::{self, DriverVersion};
 use crate::{Arch, UnsupportedArch};
 

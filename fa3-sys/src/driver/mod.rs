@@ -26,6 +26,8 @@
 //! # Ok(()) }
 //! ```
 
+mod buffer;
+mod config;
 mod context;
 mod device;
 mod encode;
@@ -41,6 +43,8 @@ mod probe;
 mod stream;
 mod symbols;
 
+pub use buffer::Buffer;
+pub use config::{LaunchConfig, LaunchError, LaunchLimits};
 pub use context::Context;
 pub use device::{DeviceInfo, devices};
 pub use encode::EncodeError;
@@ -50,8 +54,7 @@ pub use error::DriverError;
 pub use event::Event;
 pub use graph::{Graph, GraphExec};
 pub use image::ImageError;
-pub use launch::{LaunchConfig, LaunchError, LaunchLimits};
-pub use memory::{Buffer, DevicePtr, MemoryInfo};
+pub use memory::{DevicePtr, MemoryInfo};
 pub use module::{Function, FunctionAttributes, Module};
 pub use params::Params;
 pub use probe::{Driver, DriverVersion, MIN_DRIVER_VERSION, probe};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUfunction_attribute_enum as Attribute, CUjit_option_enum as Option_};
 
+use super::config::LaunchLimits;
 use super::context::Context;
 use super::error::{DriverError, NOT_FOUND, check};
-use super::launch::LaunchLimits;
 use super::probe::entry;
 use super::{call, image, report_drop_error};
 use crate::artefact::KernelEntry;

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use bytemuck::NoUninit;
 
-use super::launch::LaunchError;
+use super::config::LaunchError;
 
 /// The parameters of one launch. Borrows the values and allocates nothing.
 ///
