@@ -139,7 +139,11 @@ impl Module {
         let no_such_kernel = || DriverError::NoSuchKernel {
             symbol: symbol.to_owned(),
         };
-        let name = CString::new(symbol).map_err(|_| no_such_kernel())?;
+        // The driver calls an empty name an invalid value.
+        let name = CString::new(symbol)
+            .ok()
+            .filter(|name| !name.is_empty())
+            .ok_or_else(no_such_kernel)?;
         let context = self.context();
         context.bind()?;
         let mut raw = core::ptr::null_mut();
