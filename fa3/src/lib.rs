@@ -2,6 +2,9 @@
 
 pub mod backend;
 pub mod binding;
+#[cfg(feature = "cpu")]
+#[cfg_attr(not(test), allow(dead_code, reason = "the backend that calls it comes next"))]
+mod cpu;
 pub mod dims;
 pub mod dtype;
 pub mod error;

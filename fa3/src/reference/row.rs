@@ -1,7 +1,5 @@
 //! One row of attention.
 
-use core::ops::{Add, Mul};
-
 use super::RowResult;
 use crate::{Element, Options};
 
@@ -26,7 +24,7 @@ pub(super) struct View<'a, N> {
     pub(super) slope: Option<f32>,
 }
 
-impl<N: Copy + Default + Mul<Output = N> + Add<Output = N>> View<'_, N> {
+impl<N> View<'_, N> {
     /// How far the key lies before the query; negative for a key after it.
     fn distance(&self, key: usize) -> i128 {
         self.query as i128 + self.sk as i128 - self.sq as i128 - key as i128
@@ -45,9 +43,9 @@ impl<N: Copy + Default + Mul<Output = N> + Add<Output = N>> View<'_, N> {
         (0..self.sk).filter(|&key| self.sees(key)).collect()
     }
 
-    fn dot(&self, key: usize) -> N {
+    fn key(&self, key: usize) -> &[N] {
         let d = self.q.len();
-        dot(self.q, &self.k[key * d..(key + 1) * d])
+        &self.k[key * d..(key + 1) * d]
     }
 
     fn value(&self, key: usize) -> &[N] {
@@ -56,24 +54,29 @@ impl<N: Copy + Default + Mul<Output = N> + Add<Output = N>> View<'_, N> {
 }
 
 /// The sum of products, in eight interleaved parts so that it vectorises.
-fn dot<N: Copy + Default + Mul<Output = N> + Add<Output = N>>(a: &[N], b: &[N]) -> N {
-    let mut parts = [N::default(); 8];
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut parts = [0.0; 8];
     let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
-    let rest = rest.fold(N::default(), |sum, (&x, &y)| sum + x * y);
+    let rest: f64 = rest.map(|(x, y)| x * y).sum();
     for (x, y) in a_chunks.zip(b_chunks) {
         for lane in 0..8 {
-            parts[lane] = parts[lane] + x[lane] * y[lane];
+            parts[lane] += x[lane] * y[lane];
         }
     }
     parts.into_iter().fold(rest, |sum, part| sum + part)
+}
+
+/// The sum of products, one after the other.
+fn plain_dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).fold(0.0, |sum, (x, y)| sum + x * y)
 }
 
 pub(super) fn exact(view: &View<'_, f64>) -> RowResult {
     let scale = f64::from(view.options.scale_for(view.q.len()));
     let keys = view.visible();
     let logit = |&key: &usize| {
-        let mut score = scale * view.dot(key);
+        let mut score = scale * dot(view.q, view.key(key));
         if let Some(cap) = view.options.softcap.map(f64::from) {
             score = cap * (score / cap).tanh();
         }
@@ -109,7 +112,7 @@ pub(super) fn low_precision<T: Element>(view: &View<'_, f32>) -> RowResult {
     let scale = view.options.scale_for(view.q.len());
     let keys = view.visible();
     let logit = |&key: &usize| {
-        let mut score = scale * view.dot(key);
+        let mut score = scale * plain_dot(view.q, view.key(key));
         if let Some(cap) = view.options.softcap {
             score = cap * (score / cap).tanh();
         }

@@ -1,0 +1,78 @@
+//! The whole case list through the CPU's code.
+
+#![cfg(feature = "testing")]
+
+use std::time::Instant;
+
+use super::forward;
+use crate::testing::{Buffer, Case, Inputs, Outputs, Set, cases};
+use crate::{Operands, Place, Pointer};
+
+fn pointer<T>(data: &[T]) -> Pointer {
+    Pointer {
+        address: data.as_ptr().expose_provenance() as u64,
+        place: Place::Host,
+    }
+}
+
+fn operands(inputs: &Inputs, outputs: &mut Outputs) -> Operands {
+    let tensor = |buffer: &Buffer| buffer.tensor(pointer(buffer.elements.bytes()));
+    let base = outputs.o.elements.bytes_mut().as_mut_ptr().expose_provenance() as u64;
+    let lse = outputs.lse.as_mut().map(|lse| Pointer {
+        address: lse[Outputs::LSE_FIRST..].as_mut_ptr().expose_provenance() as u64,
+        place: Place::Host,
+    });
+    Operands {
+        q: tensor(&inputs.q),
+        k: tensor(&inputs.k),
+        v: tensor(&inputs.v),
+        o: outputs.o.tensor(Pointer {
+            address: base,
+            place: Place::Host,
+        }),
+        lse,
+        sinks: inputs.sinks.as_deref().map(pointer),
+        alibi: inputs.alibi.as_deref().map(pointer),
+        used_k: inputs.used_k.as_deref().map(pointer),
+        cu_q: inputs.cu_q.as_deref().map(pointer),
+        cu_k: inputs.cu_k.as_deref().map(pointer),
+    }
+}
+
+fn compute(case: &Case, inputs: &Inputs) -> Outputs {
+    let mut outputs = case.outputs();
+    let operands = operands(inputs, &mut outputs);
+    // SAFETY: the operands are the case's own buffers, which outlive the call; the outputs are used
+    // by nothing else.
+    unsafe { forward(&case.problem(), &operands, None) }.unwrap();
+    outputs
+}
+
+#[test]
+fn every_case_is_right() {
+    let (mut computing, mut checking) = (0.0, 0.0);
+    let mut failures = Vec::new();
+    let list = cases(Set::Full);
+    for case in &list {
+        let inputs = case.inputs();
+        let start = Instant::now();
+        let outputs = compute(case, &inputs);
+        computing += start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        if let Err(failure) = case.check(&inputs, &outputs) {
+            failures.push(failure.to_string());
+        }
+        checking += start.elapsed().as_secs_f64();
+    }
+    println!(
+        "{} cases: {computing:.1} s to compute, {checking:.1} s to check",
+        list.len()
+    );
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        list.len(),
+        failures.join("\n")
+    );
+}
