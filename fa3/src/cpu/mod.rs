@@ -147,4 +147,6 @@ fn lengths_error(error: LengthsError) -> Error {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -39,7 +39,7 @@ fn operands(inputs: &Inputs, outputs: &mut Outputs) -> Operands {
     }
 }
 
-fn compute(case: &Case, inputs: &Inputs) -> Outputs {
+pub(super) fn compute(case: &Case, inputs: &Inputs) -> Outputs {
     let mut outputs = case.outputs();
     let operands = operands(inputs, &mut outputs);
     // SAFETY: the operands are the case's own buffers, which outlive the call; the outputs are used
