@@ -90,6 +90,11 @@ impl Binding {
         &self.plan
     }
 
+    /// What runs it.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
     /// The operands.
     pub fn operands(&self) -> &Operands {
         &self.operands

@@ -3,11 +3,13 @@
 pub mod backend;
 pub mod binding;
 #[cfg(feature = "cpu")]
-#[cfg_attr(not(test), allow(dead_code, reason = "the backend that calls it comes next"))]
 mod cpu;
+pub mod device;
+pub mod device_tensor;
 pub mod dims;
 pub mod dtype;
 pub mod error;
+pub mod host;
 mod lengths;
 pub mod memory;
 pub mod options;
@@ -21,6 +23,8 @@ pub mod tensor;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+#[cfg(feature = "cpu")]
+pub use backend::CpuBackend;
 #[cfg(feature = "cuda")]
 pub use backend::CudaBackend;
 pub use backend::{
@@ -28,9 +32,12 @@ pub use backend::{
     StreamHandle,
 };
 pub use binding::{Binding, Workspace};
+pub use device::{Choice, Device, Rejected};
+pub use device_tensor::{DeviceOutput, DeviceTensor};
 pub use dims::Dims;
 pub use dtype::{DType, Element};
 pub use error::{Error, Reason, Result, Unsupported};
+pub use host::{HostInputs, HostSequences, HostTensor, Output, attention, attention_with};
 pub use memory::Buffer;
 pub use options::{Options, Window};
 pub use plan::{CpuPlan, Execution, KernelPlan, MapSlot, Plan, Tile, Work};

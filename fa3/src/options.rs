@@ -30,6 +30,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// Plain softmax attention: the default, for constants.
+    pub const PLAIN: Self = Self {
+        scale: None,
+        causal: false,
+        window: Window {
+            left: None,
+            right: None,
+        },
+        softcap: None,
+    };
+
     /// The scale that applies to a head dimension of `d`.
     pub fn scale_for(&self, d: usize) -> f32 {
         self.scale.unwrap_or_else(|| (1.0 / (d as f64).sqrt()) as f32)

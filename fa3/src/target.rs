@@ -53,6 +53,7 @@ impl fmt::Display for Target {
                     cuda.l2_bytes >> 20
                 )
             }
+            Self::Cpu(CpuTarget { threads: 1 }) => f.write_str("the CPU with one thread"),
             Self::Cpu(cpu) => write!(f, "the CPU with {} threads", cpu.threads),
         }
     }

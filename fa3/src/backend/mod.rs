@@ -1,5 +1,7 @@
 //! What executes plans: CUDA, the CPU, and a recording mock.
 
+#[cfg(feature = "cpu")]
+mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod host;
@@ -13,6 +15,8 @@ use fa3_sys::TensorMap;
 
 use crate::{Error, KernelPlan, MapSlot, Operands, Place, Plan, Pointer, Result, Target};
 
+#[cfg(feature = "cpu")]
+pub use cpu::{CpuBackend, Progress};
 #[cfg(feature = "cuda")]
 pub use cuda::CudaBackend;
 pub use mock::{Call, MockBackend, RecordedLaunch};

@@ -117,6 +117,13 @@ pub fn forward_rows<T: Element>(
     rows: &[Row],
 ) -> Result<Vec<RowResult>, InputError> {
     let sequences = inputs.check(problem)?;
+    check_rows(problem, &sequences, rows)?;
+    let widen = |value: T| f64::from(value.to_f32());
+    Ok(compute(problem, inputs, &sequences, rows, widen, row::exact))
+}
+
+/// Whether the problem has all of the rows.
+fn check_rows(problem: &Problem, sequences: &[Sequence], rows: &[Row]) -> Result<(), InputError> {
     for &row in rows {
         let queries = sequences.get(row.sequence).map(|sequence| sequence.q_len);
         if row.head >= problem.q.layout.shape[2] || queries.is_none_or(|queries| row.query >= queries) {
@@ -127,8 +134,7 @@ pub fn forward_rows<T: Element>(
             });
         }
     }
-    let widen = |value: T| f64::from(value.to_f32());
-    Ok(compute(problem, inputs, &sequences, rows, widen, row::exact))
+    Ok(())
 }
 
 /// The plain low-precision computation, whose error bounds what may be expected of a kernel: scores
@@ -146,6 +152,21 @@ pub fn low_precision<T: Element>(problem: &Problem, inputs: &Inputs<'_, T>) -> R
         T::to_f32,
         row::low_precision::<T>,
     ))
+}
+
+/// Some rows of [`low_precision`], in the order asked for.
+///
+/// # Errors
+/// As [`forward_rows`].
+pub fn low_precision_rows<T: Element>(
+    problem: &Problem,
+    inputs: &Inputs<'_, T>,
+    rows: &[Row],
+) -> Result<Vec<RowResult>, InputError> {
+    let sequences = inputs.check(problem)?;
+    check_rows(problem, &sequences, rows)?;
+    let attend = row::low_precision::<T>;
+    Ok(compute(problem, inputs, &sequences, rows, T::to_f32, attend))
 }
 
 fn whole<T: Element, N: Copy + Send + Sync>(

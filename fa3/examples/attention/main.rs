@@ -1,0 +1,178 @@
+//! Attention on a file of queries, keys and values.
+//!
+//! ```text
+//! cargo run --release --example attention -- FILE.safetensors --causal --check
+//! cargo run --release --example attention -- --random 1,4096,4096,16,16,128 --dtype bf16 --check
+//! ```
+//!
+//! The file holds `q`, `k` and `v` in f32, f16 or bf16, as `[batch, sequence, heads, dim]`, or packed
+//! as `[total, heads, dim]` with `cu_seqlens` (or `cu_seqlens_q` and `cu_seqlens_k`), and optionally
+//! `used_k`, `sinks`, `alibi`, and the `o` and `lse` that are expected. Without a file: Q, K and V of
+//! a layer of a real model. Writes `o` and `lse` to a safetensors file, and prints the plan, the
+//! time, the speed and, with `--check`, the errors.
+//!
+//! Exit codes: 0 done, 1 failed (the check too), 2 the arguments or the file are wrong.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod check;
+mod input;
+mod job;
+#[path = "../serve/random.rs"]
+mod random;
+mod safetensors_io;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fa3::{CpuTarget, CudaTarget, DType, Options, Target, Window, support};
+
+use input::{Input, InputError, RandomSizes};
+use job::DeviceChoice;
+
+/// Exact softmax attention on a safetensors file of q, k and v.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// A safetensors file with q, k and v. With --random, the file that they are written to.
+    file: Option<PathBuf>,
+    /// Standard normal inputs instead of a file's: batch,sq,sk,heads_q,heads_k,d[,dv].
+    #[arg(long, value_name = "SIZES")]
+    random: Option<RandomSizes>,
+    /// Decides the random inputs.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Compute in this type (f32, f16 or bf16) instead of the file's; random inputs are bf16.
+    #[arg(long, value_parser = parse_dtype)]
+    dtype: Option<DType>,
+    /// auto, cpu, or cuda:N.
+    #[arg(long, default_value = "auto")]
+    device: DeviceChoice,
+    /// Threads of the CPU; all of them by default.
+    #[arg(long)]
+    threads: Option<usize>,
+    /// The factor on q·kᵀ; 1/√d by default.
+    #[arg(long, allow_negative_numbers = true)]
+    scale: Option<f32>,
+    /// A query sees no key after its own position.
+    #[arg(long)]
+    causal: bool,
+    /// A query sees this many keys before its own position.
+    #[arg(long)]
+    left: Option<usize>,
+    /// A query sees this many keys after its own position.
+    #[arg(long)]
+    right: Option<usize>,
+    /// Scores s become cap·tanh(s/cap).
+    #[arg(long, value_name = "CAP", allow_negative_numbers = true)]
+    softcap: Option<f32>,
+    /// One more logit of this value for every head, in the denominator only.
+    #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
+    sink: Option<f32>,
+    /// ALiBi with the slopes 2^(-8·(head + 1)/heads).
+    #[arg(long)]
+    alibi: bool,
+    /// Timed runs, after warming up.
+    #[arg(long, default_value_t = 10)]
+    runs: usize,
+    /// Where o and lse go.
+    #[arg(long, value_name = "FILE", default_value_os_t = std::env::temp_dir().join("fa3_attention.safetensors"))]
+    out: PathBuf,
+    /// Compare with attention in 64-bit arithmetic, and with the file's own o and lse.
+    #[arg(long)]
+    check: bool,
+    /// Print what is supported on a device like this machine's, and on the CPU, and stop.
+    #[arg(long)]
+    support: bool,
+}
+
+impl Arguments {
+    fn options(&self) -> Options {
+        let window = Window {
+            left: self.left,
+            right: self.right,
+        };
+        Options {
+            scale: self.scale,
+            causal: self.causal,
+            window,
+            softcap: self.softcap,
+        }
+    }
+}
+
+fn parse_dtype(text: &str) -> Result<DType, String> {
+    [DType::F32, DType::F16, DType::Bf16]
+        .into_iter()
+        .find(|dtype| dtype.name() == text)
+        .ok_or_else(|| "f32, f16 or bf16".to_owned())
+}
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .init();
+    let arguments = Arguments::parse();
+    if arguments.support {
+        print_support();
+        return ExitCode::SUCCESS;
+    }
+    let input = match load(&arguments) {
+        Ok(input) => input,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match job::run(&input, &arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            match error.downcast_ref() {
+                Some(fa3::Error::Argument { .. } | fa3::Error::Length { .. }) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+fn load(arguments: &Arguments) -> Result<Input, InputError> {
+    let mut input = match (&arguments.random, &arguments.file) {
+        (Some(sizes), file) => {
+            let input = Input::random(sizes, arguments.dtype.unwrap_or(DType::Bf16), arguments.seed)?;
+            if let Some(file) = file {
+                safetensors_io::write_input(file, &input)?;
+                println!("input     {} written", file.display());
+            }
+            input
+        }
+        (None, Some(file)) => safetensors_io::read(file)?,
+        (None, None) => safetensors_io::real_data()?,
+    };
+    let heads = input.q.shape[2];
+    if let Some(logit) = arguments.sink {
+        input.sinks = Some(vec![logit; heads]);
+    }
+    if arguments.alibi {
+        let slope = |head: usize| (-8.0 * (head + 1) as f32 / heads as f32).exp2();
+        input.alibi = Some((0..heads).map(slope).collect());
+    }
+    Ok(input)
+}
+
+fn print_support() {
+    let gpu = fa3::CudaBackend::open(0).map(|backend| fa3::Backend::target(&backend));
+    let gpu = gpu.unwrap_or_else(|error| {
+        println!("{error}\nwhat an H200 would take:");
+        Target::Cuda(CudaTarget::H200)
+    });
+    for target in [gpu, Target::Cpu(CpuTarget { threads: 1 })] {
+        println!("{target}");
+        for row in support::table(&target) {
+            println!("  {row}");
+        }
+    }
+}

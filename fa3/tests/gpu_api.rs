@@ -1,0 +1,275 @@
+//! The API on the GPU: bindings, graphs, streams, and who may be mixed with whom. Fails where there
+//! is no GPU.
+
+#![allow(clippy::unwrap_used, reason = "clippy sees no test in a test's helpers")]
+
+use std::sync::Arc;
+
+use fa3::{
+    Backend, Buffer, CudaBackend, DType, Device, DeviceTensor, Error, HostTensor, Operands, Options, Place,
+    Plan, Pointer, Problem, Sizes, StreamHandle, Tensor, Workspace, attention,
+};
+use fa3_sys::driver::{Event, Stream};
+use half::bf16;
+
+/// Deterministic, in [-1, 1).
+fn values(len: usize, seed: u32) -> Vec<bf16> {
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        bf16::from_f32((state >> 8) as f32 / (1 << 23) as f32 - 1.0)
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+const SIZES: Sizes = Sizes {
+    heads_k: 2,
+    sk: 333,
+    ..Sizes::new(2, 200, 4, 128)
+};
+const OPTIONS: Options = Options {
+    causal: true,
+    ..Options::PLAIN
+};
+
+struct Host {
+    q: Vec<bf16>,
+    k: Vec<bf16>,
+    v: Vec<bf16>,
+}
+
+fn shape(sequence: usize, heads: usize) -> [usize; 4] {
+    [SIZES.batch, sequence, heads, SIZES.d]
+}
+
+fn host(seed: u32) -> Host {
+    let len = |shape: [usize; 4]| shape.iter().product();
+    let (sq, sk) = (shape(SIZES.sq, SIZES.heads_q), shape(SIZES.sk, SIZES.heads_k));
+    Host {
+        q: values(len(sq), seed),
+        k: values(len(sk), seed + 1),
+        v: values(len(sk), seed + 2),
+    }
+}
+
+impl Host {
+    /// What the CPU makes of it.
+    fn expected(&self) -> Vec<bf16> {
+        self.on(&Device::cpu())
+    }
+
+    fn on(&self, device: &Device) -> Vec<bf16> {
+        let q = HostTensor::new(shape(SIZES.sq, SIZES.heads_q), &self.q).unwrap();
+        let k = HostTensor::new(shape(SIZES.sk, SIZES.heads_k), &self.k).unwrap();
+        let v = HostTensor::new(shape(SIZES.sk, SIZES.heads_k), &self.v).unwrap();
+        attention(device, q, k, v, &OPTIONS).unwrap().o
+    }
+}
+
+/// Two roundings to bf16 of values up to 1 apart.
+#[track_caller]
+fn assert_close(actual: &[bf16], expected: &[bf16]) {
+    assert_eq!(actual.len(), expected.len());
+    for (index, (a, e)) in actual.iter().zip(expected).enumerate() {
+        assert!(
+            (a.to_f32() - e.to_f32()).abs() <= 1.0 / 64.0,
+            "element {index}: {a} instead of {e}"
+        );
+    }
+}
+
+/// Operands on the GPU, with the buffers that they point into.
+struct OnGpu {
+    cuda: Arc<CudaBackend>,
+    backend: Arc<dyn Backend>,
+    operands: Operands,
+    o: Buffer,
+    _inputs: [Buffer; 3],
+}
+
+impl OnGpu {
+    fn new(host: &Host) -> Self {
+        let cuda = Arc::new(CudaBackend::open(0).unwrap());
+        let backend: Arc<dyn Backend> = Arc::clone(&cuda) as _;
+        let problem = problem();
+        let inputs = [&host.q, &host.k, &host.v]
+            .map(|data| Buffer::from_bytes(&backend, bytemuck::cast_slice(data)).unwrap());
+        let o = Buffer::zeroed(&backend, host.q.len() * 2).unwrap();
+        let tensor = |buffer: &Buffer, spec| Tensor {
+            pointer: buffer.pointer(),
+            spec,
+        };
+        let operands = Operands::new(
+            tensor(&inputs[0], problem.q),
+            tensor(&inputs[1], problem.k),
+            tensor(&inputs[2], problem.v),
+            tensor(&o, problem.o),
+        );
+        Self {
+            cuda,
+            backend,
+            operands,
+            o,
+            _inputs: inputs,
+        }
+    }
+
+    fn plan(&self) -> Arc<Plan> {
+        Arc::new(Plan::forward(&self.backend.target(), &problem()).unwrap())
+    }
+
+    fn clear(&self, stream: &Stream) {
+        // SAFETY: the buffer has that many bytes; the stream orders this.
+        unsafe {
+            self.backend
+                .fill(self.o.pointer(), 0xff, self.o.bytes(), handle(stream))
+                .unwrap()
+        };
+    }
+
+    fn output(&self, stream: &Stream) -> Vec<bf16> {
+        let mut data = vec![bf16::ZERO; self.o.bytes() / 2];
+        let bytes = bytemuck::cast_slice_mut(&mut data);
+        // SAFETY: the buffer has that many bytes; the stream orders this after what writes it.
+        unsafe {
+            self.backend
+                .download(bytes, self.o.pointer(), handle(stream))
+                .unwrap()
+        };
+        data
+    }
+}
+
+fn problem() -> Problem {
+    Problem {
+        lse: false,
+        ..Problem::dense(DType::Bf16, SIZES, OPTIONS)
+    }
+}
+
+fn handle(stream: &Stream) -> StreamHandle {
+    StreamHandle::from_raw(stream.raw())
+}
+
+#[test]
+fn host_slices_go_there_and_back() {
+    let host = host(1);
+    assert_close(&host.on(&Device::cuda(0).unwrap()), &host.expected());
+}
+
+#[test]
+fn device_tensors_are_computed_on_in_place() {
+    let (device, host) = (Device::cuda(0).unwrap(), host(2));
+    let q = DeviceTensor::upload(&device, shape(SIZES.sq, SIZES.heads_q), &host.q).unwrap();
+    let k = DeviceTensor::upload(&device, shape(SIZES.sk, SIZES.heads_k), &host.k).unwrap();
+    let v = DeviceTensor::upload(&device, shape(SIZES.sk, SIZES.heads_k), &host.v).unwrap();
+    let output = device.attention(&q, &k, &v, &OPTIONS).unwrap();
+    assert_close(&output.o.to_vec().unwrap(), &host.expected());
+    let lse = output.lse_to_vec().unwrap();
+    assert_eq!(lse.len(), SIZES.batch * SIZES.heads_q * SIZES.sq);
+    assert!(lse.iter().all(|lse| lse.is_finite()));
+}
+
+#[test]
+fn a_binding_runs_on_the_caller_s_stream_and_replays_from_a_graph() {
+    let host = host(3);
+    let gpu = OnGpu::new(&host);
+    let stream = Stream::new(gpu.cuda.context()).unwrap();
+    let binding = gpu
+        .plan()
+        .bind(&gpu.backend, &gpu.operands, Workspace::Own)
+        .unwrap();
+    gpu.clear(&stream);
+    // SAFETY: the operands live in `gpu`; the stream orders all uses.
+    unsafe { binding.run(handle(&stream)).unwrap() };
+    let direct = gpu.output(&stream);
+    assert_close(&direct, &host.expected());
+
+    let graph = stream.capture(|stream| {
+        // SAFETY: as above, for each replay below.
+        unsafe { binding.run(handle(stream)) }
+    });
+    let mut replay = graph.unwrap().instantiate().unwrap();
+    for _ in 0..3 {
+        gpu.clear(&stream);
+        // SAFETY: the operands and the binding live until the stream is read below.
+        unsafe { replay.launch(&stream).unwrap() };
+        assert_eq!(gpu.output(&stream), direct);
+    }
+}
+
+#[test]
+fn two_streams_compute_side_by_side() {
+    let (host_a, host_b) = (host(4), host(5));
+    let (a, b) = (OnGpu::new(&host_a), OnGpu::new(&host_b));
+    let (stream_a, stream_b) = (
+        Stream::new(a.cuda.context()).unwrap(),
+        Stream::new(b.cuda.context()).unwrap(),
+    );
+    let bind = |gpu: &OnGpu| {
+        gpu.plan()
+            .bind(&gpu.backend, &gpu.operands, Workspace::Own)
+            .unwrap()
+    };
+    let (binding_a, binding_b) = (bind(&a), bind(&b));
+    for _ in 0..10 {
+        // SAFETY: each stream has operands of its own, which live until it is read below.
+        unsafe {
+            binding_a.run(handle(&stream_a)).unwrap();
+            binding_b.run(handle(&stream_b)).unwrap();
+        }
+    }
+    assert_close(&a.output(&stream_a), &host_a.expected());
+    assert_close(&b.output(&stream_b), &host_b.expected());
+}
+
+#[test]
+fn one_stream_can_wait_for_another() {
+    let host = host(6);
+    let gpu = OnGpu::new(&host);
+    let (first, second) = (
+        Stream::new(gpu.cuda.context()).unwrap(),
+        Stream::new(gpu.cuda.context()).unwrap(),
+    );
+    let binding = gpu
+        .plan()
+        .bind(&gpu.backend, &gpu.operands, Workspace::Own)
+        .unwrap();
+    // SAFETY: the operands live in `gpu`; the event orders the second stream after the first.
+    unsafe { binding.run(handle(&first)).unwrap() };
+    let event = Event::new(gpu.cuda.context()).unwrap();
+    event.record(&first).unwrap();
+    second.wait(&event).unwrap();
+    assert_close(&gpu.output(&second), &host.expected());
+}
+
+#[test]
+fn host_addresses_and_other_targets_are_refused() {
+    let gpu = OnGpu::new(&host(7));
+    let mut operands = gpu.operands;
+    operands.k.pointer = Pointer {
+        address: 4096,
+        place: Place::Host,
+    };
+    let error = gpu
+        .plan()
+        .bind(&gpu.backend, &operands, Workspace::Own)
+        .unwrap_err();
+    assert!(matches!(error, Error::WrongPlace { .. }), "{error}");
+    let plan = Device::cpu().plan(&problem()).unwrap();
+    let error = plan
+        .bind(&gpu.backend, &gpu.operands, Workspace::Own)
+        .unwrap_err();
+    assert!(matches!(error, Error::PlanMismatch { .. }), "{error}");
+}
+
+#[test]
+fn the_gpu_is_chosen_for_what_it_computes_and_the_cpu_for_the_rest() {
+    let choice = Device::best_for(&problem()).unwrap();
+    assert!(matches!(choice.device.target(), fa3::Target::Cuda(_)), "{choice}");
+    let choice = Device::best_for(&Problem::dense(DType::F32, SIZES, OPTIONS)).unwrap();
+    assert!(matches!(choice.device.target(), fa3::Target::Cpu(_)), "{choice}");
+    assert!(!choice.rejected.is_empty());
+}
