@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use super::forward;
-use crate::testing::{Buffer, Case, Inputs, Outputs, Set, cases};
-use crate::{Operands, Place, Pointer};
+use crate::testing::{Buffer, Case, Inputs, Lengths, Outputs, Set, cases};
+use crate::{Error, Operands, Place, Pointer};
 
 fn pointer<T>(data: &[T]) -> Pointer {
     Pointer {
@@ -75,4 +75,49 @@ fn every_case_is_right() {
         list.len(),
         failures.join("\n")
     );
+}
+
+#[test]
+fn the_papers_experiment_is_within_its_bound() {
+    let case = cases(Set::Paper).into_iter().find(|case| case.d == 64).unwrap();
+    let inputs = case.inputs();
+    let report = case.check(&inputs, &compute(&case, &inputs)).unwrap();
+    assert!(report.rmse <= 1e-4, "{report:?}");
+}
+
+#[test]
+fn lengths_that_break_their_rules_are_refused() {
+    for lengths in [Lengths::UsedKeys(vec![65]), Lengths::UsedKeys(vec![-1])] {
+        let case = Case {
+            lengths,
+            ..Case::default()
+        };
+        let (inputs, mut outputs) = (case.inputs(), case.outputs());
+        let operands = operands(&inputs, &mut outputs);
+        // SAFETY: the operands are the case's own buffers, which outlive the call; the outputs are
+        // used by nothing else.
+        let refused = unsafe { forward(&case.problem(), &operands, None) };
+        assert!(matches!(refused, Err(Error::Argument { .. })), "{refused:?}");
+        assert!(outputs.same_bits(&case.outputs()));
+    }
+}
+
+#[test]
+fn progress_counts_every_block() {
+    let case = Case {
+        sq: 300,
+        heads_q: 2,
+        heads_k: 2,
+        ..Case::default()
+    };
+    let (inputs, mut outputs) = (case.inputs(), case.outputs());
+    let operands = operands(&inputs, &mut outputs);
+    let seen = std::sync::Mutex::new(Vec::new());
+    let progress = |done, total| seen.lock().unwrap().push((done, total));
+    // SAFETY: the operands are the case's own buffers, which outlive the call; the outputs are used
+    // by nothing else.
+    unsafe { forward(&case.problem(), &operands, Some(&progress)) }.unwrap();
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=6).map(|done| (done, 6)).collect::<Vec<_>>());
 }
