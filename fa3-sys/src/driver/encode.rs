@@ -22,7 +22,7 @@ pub enum EncodeError {
         source: TensorMapError,
     },
     /// The driver refused what the rules allow, or could not be asked.
-    #[error("tensor map `{desc}` at {address} breaks no documented rule, but: {source}")]
+    #[error("tensor map `{desc}` at {address} breaks no known rule, but: {source}")]
     Driver {
         /// The description.
         desc: Box<TensorMapDesc>,

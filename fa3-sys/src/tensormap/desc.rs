@@ -191,7 +191,7 @@ impl TensorMapDesc {
 
     /// Takes every `element_strides[i]`-th element in dimension `i`: of a box of `b` elements it
     /// loads `b / element_strides[i]`, rounded up. Without interleave, dimension 0 has none and its
-    /// value is ignored.
+    /// value, which must be legal, is ignored.
     ///
     /// # Errors
     /// [`Rule::Lengths`] unless there is one for each dimension.
@@ -329,6 +329,7 @@ fn padded<T: Copy, const N: usize>(
             min: expected,
             max: expected.min(number(N)),
         },
+        granule: 1,
     })?;
     array
         .iter_mut()

@@ -5,7 +5,7 @@ use core::fmt;
 use super::rule::{Check, Limit, Rule, Value};
 
 /// A description that breaks a rule: the check that failed. The message names the argument and its
-/// value, the rule, what would do, and the entry of the documentation that states it.
+/// value, the rule, what would do, and where the rule comes from.
 ///
 /// ```
 /// use fa3_sys::tensormap::{DataType, Rule, TensorMapDesc};
@@ -55,7 +55,7 @@ impl fmt::Display for TensorMapError {
             rule, limit, value, ..
         } = *self.check;
         write!(f, "{}, but {}: {limit} would do", self.check, rule.requirement())?;
-        if let (Limit::MultipleOf { of, .. }, Value::Number(number)) = (limit, value) {
+        if let (Limit::MultipleOf(of), Value::Number(number)) = (limit, value) {
             let below = number
                 .checked_div_euclid(of)
                 .and_then(|count| count.checked_mul(of));
@@ -66,13 +66,6 @@ impl fmt::Display for TensorMapError {
                 }
             }
         }
-        match rule {
-            Rule::Architecture => f.write_str(" (PTX ISA, tensormap.replace, Target ISA Notes)"),
-            _ => write!(
-                f,
-                " (CUDA driver API, cuTensorMapEncodeTiled/Im2col, {})",
-                rule.parameter()
-            ),
-        }
+        write!(f, " ({})", rule.source())
     }
 }

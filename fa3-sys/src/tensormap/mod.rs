@@ -45,7 +45,7 @@ mod value;
 
 pub use desc::{Access, Im2col, MAX_RANK, TensorMapDesc};
 pub use error::TensorMapError;
-pub use rule::{Check, Limit, Rule, Value};
+pub use rule::{Check, Limit, Rule, Source, Value};
 pub use types::{DataType, Fill, Interleave, L2Promotion, Swizzle};
 pub use value::TensorMap;
 

@@ -1,10 +1,9 @@
-//! The rules of the driver's documentation, by name, and what one check of a rule found.
+//! The driver's rules, by name, and what one check of a rule found.
 
 use core::fmt;
 
-/// A requirement that the CUDA driver API documentation states for `cuTensorMapEncodeTiled` and
-/// `cuTensorMapEncodeIm2col`. [`parameter`](Self::parameter) is the entry of that documentation
-/// which states it.
+/// A requirement of `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col`. [`source`](Self::source)
+/// says where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
     /// A tensor has 1 to 5 dimensions.
@@ -37,14 +36,20 @@ pub enum Rule {
     BoxRange,
     /// Without interleave a row of the box is a multiple of 16 bytes.
     BoxRowGranularity,
+    /// With interleave, too, a row of the box is a multiple of 16 bytes.
+    SlicedRowGranularity,
+    /// The channels of a pixel are a multiple of 16 bytes.
+    ChannelGranularity,
     /// With a padded type a row of the box, or a pixel, is 128 elements.
     PaddedBoxRow,
-    /// An element stride is 1 to 8; without interleave that of dimension 0 is ignored.
+    /// An element stride is 1 to 8.
     ElementStrideRange,
+    /// Without interleave, too, the element stride of dimension 0 is 1 to 8, though it is ignored.
+    IgnoredElementStrideRange,
+    /// A box, or a column, is at most 228 KiB.
+    BoxSize,
     /// Without interleave a row of the box fits the swizzle's span.
     SwizzleSpan,
-    /// Interleave 32B needs swizzle 32B.
-    InterleaveSwizzle,
     /// The padded 6-bit type has no interleaved layout.
     PaddedInterleave,
     /// The padded types have few swizzles.
@@ -65,7 +70,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 30] = [
         Self::Rank,
         Self::Lengths,
         Self::InterleaveRank,
@@ -81,10 +86,13 @@ impl Rule {
         Self::StrideRange,
         Self::BoxRange,
         Self::BoxRowGranularity,
+        Self::SlicedRowGranularity,
+        Self::ChannelGranularity,
         Self::PaddedBoxRow,
         Self::ElementStrideRange,
+        Self::IgnoredElementStrideRange,
+        Self::BoxSize,
         Self::SwizzleSpan,
-        Self::InterleaveSwizzle,
         Self::PaddedInterleave,
         Self::PaddedSwizzle,
         Self::FloatFill,
@@ -95,9 +103,9 @@ impl Rule {
         Self::Architecture,
     ];
 
-    /// The parameter whose entry in the documentation states the rule.
-    pub const fn parameter(self) -> &'static str {
-        match self {
+    /// Where the rule comes from.
+    pub const fn source(self) -> Source {
+        Source::DriverApi(match self {
             Self::Rank | Self::Lengths | Self::InterleaveRank | Self::Im2colRank => "tensorRank",
             Self::AddressAlignment | Self::InterleaveAddressAlignment | Self::PaddedAddressAlignment => {
                 "globalAddress"
@@ -110,14 +118,18 @@ impl Rule {
             Self::BoxRange | Self::BoxRowGranularity | Self::PaddedBoxRow => "boxDim",
             Self::ElementStrideRange => "elementStrides",
             Self::SwizzleSpan | Self::PaddedInterleave => "interleave",
-            Self::InterleaveSwizzle | Self::PaddedSwizzle => "swizzle",
+            Self::PaddedSwizzle => "swizzle",
             Self::FloatFill => "oobFill",
             Self::CornerRange => "pixelBoxLowerCorner",
             Self::CornerArea => "pixelBoxUpperCorner",
             Self::ChannelRange => "channelsPerPixel",
             Self::PixelRange => "pixelsPerColumn",
-            Self::Architecture => "tensorDataType",
-        }
+            Self::SlicedRowGranularity
+            | Self::ChannelGranularity
+            | Self::IgnoredElementStrideRange
+            | Self::BoxSize => return Source::Observed,
+            Self::Architecture => return Source::PtxIsa,
+        })
     }
 
     /// The rule in words, as the end of a sentence that begins with the value.
@@ -138,20 +150,37 @@ impl Rule {
             Self::StrideRange => "strides are below 2^40 bytes",
             Self::BoxRange => "a box is at least 1 and at most 256 elements in every dimension",
             Self::BoxRowGranularity => "without interleave, a row of the box is a multiple of 16 bytes",
+            Self::SlicedRowGranularity => "with interleave, too, a row of the box is a multiple of 16 bytes",
+            Self::ChannelGranularity => "the channels of a pixel are a multiple of 16 bytes",
             Self::PaddedBoxRow => "padded element types need rows of exactly 128 elements",
             Self::ElementStrideRange => "element strides are at least 1 and at most 8",
+            Self::IgnoredElementStrideRange => "even an ignored element stride is at least 1 and at most 8",
+            Self::BoxSize => "one copy is at most 228 KiB, counted in whole element strides",
             Self::SwizzleSpan => "without interleave, a row of the box must fit the swizzle's span",
-            Self::InterleaveSwizzle => "interleave 32B needs swizzle 32B",
             Self::PaddedInterleave => "the padded 6-bit type has no interleaved layout",
             Self::PaddedSwizzle => "padded element types have only some swizzles",
             Self::FloatFill => "only floating-point types can be filled with NaN",
             Self::CornerRange => "corner offsets must fit the bits the rank leaves them",
-            Self::CornerArea => "the box between the corners must hold a pixel in every dimension",
+            Self::CornerArea => {
+                "the box between the corners holds a pixel, and less than 2^31, in every dimension"
+            }
             Self::ChannelRange => "a pixel has at least 1 and at most 256 channels",
             Self::PixelRange => "a column has at least 1 and at most 1024 pixels",
             Self::Architecture => "the device's architecture must have the element type and the swizzle",
         }
     }
+}
+
+/// Where a rule comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The entry of this parameter in the CUDA driver API documentation (module "Tensor Map Object
+    /// Management").
+    DriverApi(&'static str),
+    /// The PTX ISA's notes on what the architectures have.
+    PtxIsa,
+    /// The verdicts of driver 580.159 (CUDA 13.0) on an H200: no documentation has it.
+    Observed,
 }
 
 /// A checked value.
@@ -173,22 +202,10 @@ pub enum Limit {
         /// The greatest allowed value.
         max: i128,
     },
-    /// At least this.
-    AtLeast(i128),
-    /// At most `max`, among values that other rules hold to multiples of `granule`.
-    AtMost {
-        /// The greatest allowed value.
-        max: i128,
-        /// The distance between values that only this rule tells apart.
-        granule: i128,
-    },
-    /// Multiples of `of`, among values that other rules hold to multiples of `granule`.
-    MultipleOf {
-        /// The divisor.
-        of: i128,
-        /// The distance between values that only this rule tells apart.
-        granule: i128,
-    },
+    /// At most this.
+    AtMost(i128),
+    /// Multiples of this.
+    MultipleOf(i128),
     /// One of these modes or types.
     OneOf(&'static [&'static str]),
 }
@@ -198,9 +215,8 @@ impl Limit {
     pub fn allows(&self, value: Value) -> bool {
         match (*self, value) {
             (Self::Range { min, max }, Value::Number(number)) => (min..=max).contains(&number),
-            (Self::AtLeast(min), Value::Number(number)) => number >= min,
-            (Self::AtMost { max, .. }, Value::Number(number)) => number <= max,
-            (Self::MultipleOf { of, .. }, Value::Number(number)) => number.checked_rem(of) == Some(0),
+            (Self::AtMost(max), Value::Number(number)) => number <= max,
+            (Self::MultipleOf(of), Value::Number(number)) => number.checked_rem(of) == Some(0),
             (Self::OneOf(names), Value::Name(name)) => names.contains(&name),
             (_, _) => false,
         }
@@ -213,7 +229,7 @@ impl Limit {
 pub struct Check {
     /// The rule.
     pub rule: Rule,
-    /// The driver's name of the argument: `globalStrides`.
+    /// The driver's name of the argument: `globalStrides`, or what is made of some.
     pub argument: &'static str,
     /// Which element of an array argument, counted as the driver does: `globalStrides[0]` is the
     /// stride of dimension 1.
@@ -222,12 +238,32 @@ pub struct Check {
     pub value: Value,
     /// What it may be.
     pub limit: Limit,
+    /// The distance between values that only this rule tells apart, where other rules hold them to
+    /// multiples.
+    pub granule: i128,
 }
 
 impl Check {
     /// Whether the value is allowed.
     pub fn holds(&self) -> bool {
         self.limit.allows(self.value)
+    }
+
+    /// The same, among values that other rules hold to multiples of `granule`.
+    pub(super) fn among_multiples_of(self, granule: i128) -> Self {
+        Self { granule, ..self }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DriverApi(parameter) => {
+                write!(f, "CUDA driver API, cuTensorMapEncodeTiled/Im2col, {parameter}")
+            }
+            Self::PtxIsa => f.write_str("PTX ISA, tensormap.replace, Target ISA Notes"),
+            Self::Observed => f.write_str("observed of driver 580.159, CUDA 13.0"),
+        }
     }
 }
 
@@ -245,9 +281,8 @@ impl fmt::Display for Limit {
         match self {
             Self::Range { min, max } if min == max => write!(f, "{min}"),
             Self::Range { min, max } => write!(f, "{min} to {max}"),
-            Self::AtLeast(min) => write!(f, "at least {min}"),
-            Self::AtMost { max, .. } => write!(f, "at most {max}"),
-            Self::MultipleOf { of, .. } => write!(f, "a multiple of {of}"),
+            Self::AtMost(max) => write!(f, "at most {max}"),
+            Self::MultipleOf(of) => write!(f, "a multiple of {of}"),
             Self::OneOf(names) => f.write_str(&names.join(", ")),
         }
     }

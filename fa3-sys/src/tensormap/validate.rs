@@ -8,7 +8,8 @@ use super::rule::Check;
 use super::rules::{ADDRESS_RULES, SHAPE_RULES, Visit, architecture};
 
 impl TensorMapDesc {
-    /// Whether the driver's documentation allows this map of a tensor at `address`.
+    /// Whether the driver takes this map of a tensor at `address`: by the rules that it documents and
+    /// those that it enforces besides.
     ///
     /// That the tensor's bytes are allocated is not checked. What an architecture lacks is the
     /// matter of [`supported_on`](Self::supported_on).

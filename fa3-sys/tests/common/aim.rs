@@ -5,8 +5,8 @@ use rand::RngExt;
 use rand::seq::IndexedRandom;
 use rand_pcg::Pcg64Mcg;
 
-use super::args::Args;
-use super::draw::{Wish, corner_half, legal};
+use super::args::{Args, SLOTS};
+use super::draw::{MOST_BYTES, Wish, corner_half, legal, small};
 use super::near::side_counted;
 
 /// The side of a limit.
@@ -51,8 +51,8 @@ const FLOATS: &[DataType] = &[
 
 /// A map on this side of the rule's limit, within one step, that breaks no other rule.
 pub(crate) fn aim(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Args {
+    let wish = wish(rng, rule, side);
     for _ in 0..10_000 {
-        let wish = wish(rng, rule, side);
         let mut args = legal(rng, &wish);
         nudge(rng, &mut args, rule, side);
         if side_counted(&args, rule) == Some(side) {
@@ -93,7 +93,6 @@ fn wish(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Wish {
             ..sliced(*[Interleave::Bytes16, Interleave::Bytes32].choose(rng).unwrap())
         },
         Rule::InterleaveAddressAlignment | Rule::InterleaveStrideAlignment => sliced(Interleave::Bytes32),
-        Rule::InterleaveSwizzle => sliced(Interleave::Bytes32),
         Rule::AddressAlignment | Rule::StrideAlignment | Rule::StrideRange => {
             let interleave = *[Interleave::None, Interleave::Bytes16].choose(rng).unwrap();
             Wish {
@@ -111,10 +110,7 @@ fn wish(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Wish {
             data_types: Some(PACKED),
             ..padded
         },
-        Rule::PaddedBoxRow => Wish {
-            data_types: Some(PADDED),
-            ..if rng.random_bool(0.8) { im2col } else { tiled }
-        },
+        Rule::PaddedBoxRow => padded,
         Rule::PaddedInterleave => Wish {
             data_types: Some(&[DataType::U6x16Align16]),
             min_rank: 3,
@@ -125,6 +121,19 @@ fn wish(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Wish {
             interleave: Some(Interleave::None),
             ..tiled
         },
+        Rule::SlicedRowGranularity => Wish {
+            im2col: Some(false),
+            ..sliced(*[Interleave::Bytes16, Interleave::Bytes32].choose(rng).unwrap())
+        },
+        Rule::IgnoredElementStrideRange => Wish {
+            interleave: Some(Interleave::None),
+            ..plain
+        },
+        Rule::BoxSize if rng.random_bool(0.25) => Wish {
+            swizzle: Some(Swizzle::None),
+            ..im2col
+        },
+        Rule::BoxSize => Wish { min_rank: 3, ..tiled },
         Rule::SwizzleSpan => {
             let swizzles = [Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
             Wish {
@@ -142,19 +151,16 @@ fn wish(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Wish {
             interleave: Some(Interleave::None),
             ..im2col
         },
+        Rule::CornerArea if rng.random_bool(0.5) => Wish {
+            im2col: Some(true),
+            ..sliced(Interleave::Bytes16)
+        },
         Rule::CornerRange | Rule::CornerArea | Rule::PixelRange => im2col,
-        Rule::ChannelRange => {
-            let swizzle = if side == Side::Illegal {
-                Some(Swizzle::None)
-            } else {
-                None
-            };
-            Wish {
-                interleave: Some(Interleave::None),
-                swizzle,
-                ..im2col
-            }
-        }
+        Rule::ChannelGranularity => im2col,
+        Rule::ChannelRange => Wish {
+            swizzle: Some(Swizzle::None),
+            ..im2col
+        },
         Rule::Architecture => Wish::default(),
     }
 }
@@ -183,21 +189,29 @@ fn nudge(rng: &mut Pcg64Mcg, args: &mut Args, rule: Rule, side: Side) {
             args.strides[upper_dim] ^= 16;
         }
         Rule::StrideRange => args.strides[upper_dim] = if legal { (1 << 40) - 16 } else { 1 << 40 },
-        Rule::BoxRange => args.box_extents[dim] = u32::try_from(at(rng, legal, 1, 256)).unwrap(),
-        Rule::BoxRowGranularity if !legal => {
+        Rule::BoxRange if dim > 0 => args.box_extents[dim] = u32::try_from(at(rng, legal, 1, 256)).unwrap(),
+        Rule::BoxRange | Rule::ChannelRange => {
+            let group = args.row_granule();
+            let rows = if legal { [group, 256] } else { [0, 256 + group] };
+            args.box_extents[0] = *rows.choose(rng).unwrap();
+        }
+        Rule::BoxRowGranularity | Rule::SlicedRowGranularity | Rule::ChannelGranularity if !legal => {
             args.box_extents[0] = args.box_extents[0].wrapping_add(sign as u32);
         }
         Rule::PaddedBoxRow if !legal => {
             args.box_extents[0] = u32::try_from(at(rng, legal, 128, 128)).unwrap()
         }
         Rule::ElementStrideRange => args.element_strides[dim] = u32::try_from(at(rng, legal, 1, 8)).unwrap(),
+        Rule::IgnoredElementStrideRange => {
+            args.element_strides[0] = u32::try_from(at(rng, legal, 1, 8)).unwrap();
+        }
+        Rule::BoxSize => fill(rng, args, legal),
         Rule::SwizzleSpan => {
             let bits = args.data_type.bits();
             let span = args.swizzle.span_bytes().unwrap_or(0) * 8 / bits;
-            let step = if args.columns.is_some() { 1 } else { 128 / bits };
-            args.box_extents[0] = u32::try_from(if legal { span } else { span + step }).unwrap();
+            args.box_extents[0] = u32::try_from(if legal { span } else { span + 128 / bits }).unwrap();
         }
-        Rule::InterleaveSwizzle | Rule::PaddedSwizzle if !legal => {
+        Rule::PaddedSwizzle if !legal => {
             args.swizzle = *Swizzle::ALL.choose(rng).unwrap();
         }
         Rule::PaddedInterleave if !legal => args.interleave = Interleave::Bytes16,
@@ -212,24 +226,92 @@ fn nudge(rng: &mut Pcg64Mcg, args: &mut Args, rule: Rule, side: Side) {
                 columns.upper[spatial] = offset;
             }
         }
-        Rule::CornerArea => {
-            let half = i64::from(corner_half(args.rank));
-            let size = if legal { rng.random_range(1..=2) } else { 0 };
-            let extent = rng.random_range(1..half);
-            let lower = rng
-                .random_range(extent - half..half)
-                .min(half - 1 + extent - size);
-            args.extents[spatial + 1] = u64::try_from(extent).unwrap();
-            let columns = args.columns.as_mut().unwrap();
-            columns.lower[spatial] = i32::try_from(lower).unwrap();
-            columns.upper[spatial] = i32::try_from(lower + size - extent).unwrap();
-        }
-        Rule::ChannelRange => args.box_extents[0] = u32::try_from(at(rng, legal, 1, 256)).unwrap(),
+        Rule::CornerArea => corner_area(rng, args, legal, spatial),
         Rule::PixelRange => {
             args.columns.as_mut().unwrap().pixels = u32::try_from(at(rng, legal, 1, 1024)).unwrap();
         }
         _ => {}
     }
+}
+
+/// Makes the im2col box of this spatial dimension 1 or 2^31 - 1 pixels, as the driver counts them, or
+/// one beyond.
+fn corner_area(rng: &mut Pcg64Mcg, args: &mut Args, legal: bool, spatial: usize) {
+    let (anew, half) = (1_i64 << 32, corner_half(args.rank));
+    let sizes = if legal {
+        &[1, 2, (1 << 31) - 2, (1 << 31) - 1, anew + 1, anew + 2][..]
+    } else {
+        &[0, 0, 1 << 31, anew][..]
+    };
+    let size = *sizes.choose(rng).unwrap();
+    let lower = rng.random_range(-half..half);
+    let upper = rng.random_range(-half..half);
+    let extent = size + i64::from(lower) - i64::from(upper);
+    let dim = spatial + args.first_spatial();
+    args.extents[dim] = u64::try_from(extent).unwrap_or(0);
+    let columns = args.columns.as_mut().unwrap();
+    columns.lower[spatial] = lower;
+    columns.upper[spatial] = upper;
+}
+
+/// Makes the box or the column as many bytes as the limit allows, or a few more, all but the last of
+/// its numbers at random. Where there are element strides, a box is no multiple of them.
+fn fill(rng: &mut Pcg64Mcg, args: &mut Args, legal: bool) {
+    let most = if legal { MOST_BYTES } else { MOST_BYTES + 128 };
+    let group = args.row_granule();
+    let longest_row = match args.swizzle.span_bytes() {
+        Some(bytes) if args.interleave == Interleave::None => u32::try_from(bytes / 16).unwrap(),
+        _ => 256 / group,
+    };
+    let strided = rng.random_bool(0.5);
+    for step in &mut args.element_strides {
+        *step = if strided { small(rng, 1, 8) } else { 1 };
+    }
+    for _ in 0..1000 {
+        args.box_extents[0] = group * rng.random_range(1..=longest_row);
+        match &mut args.columns {
+            Some(columns) => columns.pixels = 1,
+            None => {
+                for (size, &step) in args.box_extents[1..].iter_mut().zip(&args.element_strides[1..]) {
+                    *size = small(rng, step, 256);
+                }
+                args.box_extents[args.rank - 1] = args.element_strides[args.rank - 1];
+            }
+        }
+        let bytes = args.copy_bytes();
+        if bytes == 0 || most % bytes >= 128 {
+            continue;
+        }
+        let count = u32::try_from(most / bytes).unwrap();
+        match &mut args.columns {
+            Some(columns) => columns.pixels = count,
+            None => {
+                let step = args.element_strides[args.rank - 1];
+                args.box_extents[args.rank - 1] = count * step + rng.random_range(0..step);
+            }
+        }
+        if side_counted(args, Rule::BoxSize).is_some() {
+            return;
+        }
+    }
+}
+
+/// A box of as many bytes as 2^32 divides, which is no bytes to who counts in 32 bits.
+pub(crate) fn divided_by_2_to_the_32(rng: &mut Pcg64Mcg) -> Args {
+    let wish = Wish {
+        data_types: Some(PLAIN),
+        im2col: Some(false),
+        min_rank: 5,
+        swizzle: Some(Swizzle::None),
+        ..Wish::default()
+    };
+    let mut args = legal(rng, &wish);
+    args.target = Some(Rule::BoxSize);
+    args.element_strides = [1; SLOTS];
+    let last = args.box_extents[rng.random_range(1..args.rank)];
+    args.box_extents = [256; SLOTS];
+    args.box_extents[rng.random_range(1..args.rank)] = last;
+    args
 }
 
 /// At a range's limits: one of the last allowed values and their neighbours, or the first beyond.

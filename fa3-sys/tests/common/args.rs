@@ -3,6 +3,7 @@
 use fa3_sys::Arch;
 use fa3_sys::tensormap::{
     Check, DataType, Fill, Interleave, L2Promotion, MAX_RANK, Rule, Swizzle, TensorMapDesc, TensorMapError,
+    Value,
 };
 
 /// One more than a tensor map has, so that a rank of 6 has its arrays too.
@@ -109,6 +110,26 @@ impl Args {
     /// about the real one.
     pub(crate) fn build_clamped(&self) -> TensorMapDesc {
         self.build_with(self.rank.clamp(1, MAX_RANK)).unwrap()
+    }
+
+    /// Elements of a row of 16 bytes.
+    pub(crate) fn row_granule(&self) -> u32 {
+        128 / u32::try_from(self.data_type.bits()).unwrap()
+    }
+
+    /// Which dimension the first offset of a corner belongs to.
+    pub(crate) fn first_spatial(&self) -> usize {
+        usize::from(self.interleave == Interleave::None)
+    }
+
+    /// The bytes that count against the limit of one copy.
+    pub(crate) fn copy_bytes(&self) -> i128 {
+        let checks = self.build_clamped().checks(0);
+        let check = checks.iter().find(|check| check.rule == Rule::BoxSize).unwrap();
+        match check.value {
+            Value::Number(bytes) => bytes,
+            Value::Name(name) => panic!("{name} is no number"),
+        }
     }
 
     /// Every check, whether it holds or not, with those of `arch` last.

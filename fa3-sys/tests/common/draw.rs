@@ -36,12 +36,11 @@ pub(crate) fn legal(rng: &mut Pcg64Mcg, wish: &Wish) -> Args {
         0..=6 => Interleave::None,
         _ if rank < 3 || data_type == DataType::U6x16Align16 => Interleave::None,
         7 => Interleave::Bytes16,
-        _ if data_type.is_padded() => Interleave::None,
         _ => Interleave::Bytes32,
     });
     let swizzle = wish.swizzle.unwrap_or_else(|| {
         pick(rng, &Swizzle::ALL, |&swizzle| {
-            swizzle_goes(swizzle, data_type, interleave, hopper)
+            swizzle_goes(swizzle, data_type, hopper)
         })
     });
     let unit = if data_type.is_padded() || interleave == Interleave::Bytes32 {
@@ -49,9 +48,11 @@ pub(crate) fn legal(rng: &mut Pcg64Mcg, wish: &Wish) -> Args {
     } else {
         16
     };
-    let row = row(rng, data_type, interleave, swizzle, im2col);
+    let row = row(rng, data_type, interleave, swizzle);
 
-    let mut extents = [(); SLOTS].map(|()| magnitude(rng, 1, 1 << 32));
+    // The box of an im2col map is at most 2^31 - 1, beyond the extent by two offsets.
+    let longest = if im2col { (1 << 31) - (1 << 17) } else { 1 << 32 };
+    let mut extents = [(); SLOTS].map(|()| magnitude(rng, 1, longest));
     let group = match data_type {
         DataType::U4x16Align8 => 2,
         _ if data_type.is_padded() => 128,
@@ -67,15 +68,12 @@ pub(crate) fn legal(rng: &mut Pcg64Mcg, wish: &Wish) -> Args {
     let mut element_strides = [1; SLOTS];
     if rng.random_bool(0.3) {
         element_strides = [(); SLOTS].map(|()| rng.random_range(1..=8));
-        if interleave == Interleave::None && rng.random_bool(0.5) {
-            element_strides[0] = *[0, 9, 1000].choose(rng).unwrap();
-        }
     }
-    Args {
+    let mut args = Args {
         target: None,
         data_type,
         rank,
-        columns: im2col.then(|| columns(rng, rank, &extents)),
+        columns: im2col.then(|| columns(rng, rank, &extents[usize::from(interleave == Interleave::None)..])),
         extents,
         strides,
         box_extents,
@@ -87,64 +85,60 @@ pub(crate) fn legal(rng: &mut Pcg64Mcg, wish: &Wish) -> Args {
             fill == Fill::Zeros || data_type.is_float()
         }),
         address: magnitude(rng, 0, ((1 << 47) - 1) / unit) * unit,
+    };
+    shrink(rng, &mut args);
+    args
+}
+
+/// The most bytes that one copy may have.
+pub(crate) const MOST_BYTES: i128 = 228 * 1024;
+
+/// Halves the box or the column until one copy is not too large.
+fn shrink(rng: &mut Pcg64Mcg, args: &mut Args) {
+    while args.copy_bytes() > MOST_BYTES {
+        let size = match &mut args.columns {
+            Some(columns) => &mut columns.pixels,
+            None => &mut args.box_extents[rng.random_range(1..args.rank)],
+        };
+        *size = size.div_ceil(2);
     }
 }
 
-/// Whether the swizzle is legal with the type and the interleave.
-fn swizzle_goes(swizzle: Swizzle, data_type: DataType, interleave: Interleave, hopper: bool) -> bool {
-    use Swizzle::{Bytes32, Bytes128, Bytes128Atom32, Bytes128Atom64, None};
+/// Whether the swizzle is legal with the type.
+fn swizzle_goes(swizzle: Swizzle, data_type: DataType, hopper: bool) -> bool {
+    use Swizzle::{Bytes128, Bytes128Atom32, Bytes128Atom64, None};
     let known = !hopper || swizzle.needs() == Arch::Sm90a;
     known
-        && match (data_type, interleave) {
-            (DataType::U4x16Align16, _) => [None, Bytes128, Bytes128Atom32].contains(&swizzle),
-            (DataType::U6x16Align16, _) => {
-                [None, Bytes128, Bytes128Atom32, Bytes128Atom64].contains(&swizzle)
-            }
-            (_, Interleave::Bytes32) => swizzle == Bytes32,
+        && match data_type {
+            DataType::U4x16Align16 => [None, Bytes128, Bytes128Atom32].contains(&swizzle),
+            DataType::U6x16Align16 => [None, Bytes128, Bytes128Atom32, Bytes128Atom64].contains(&swizzle),
             _ => true,
         }
 }
 
 /// A row of the box, or the channels of a pixel.
-fn row(
-    rng: &mut Pcg64Mcg,
-    data_type: DataType,
-    interleave: Interleave,
-    swizzle: Swizzle,
-    im2col: bool,
-) -> u32 {
+fn row(rng: &mut Pcg64Mcg, data_type: DataType, interleave: Interleave, swizzle: Swizzle) -> u32 {
     if data_type.is_padded() {
         return 128;
     }
-    if interleave != Interleave::None {
-        return small(rng, 1, 256);
-    }
     let bits = u32::try_from(data_type.bits()).unwrap();
-    let span = swizzle
-        .span_bytes()
-        .map_or(256, |bytes| u32::try_from(bytes).unwrap() * 8 / bits)
-        .min(256);
+    let span = match swizzle.span_bytes() {
+        Some(bytes) if interleave == Interleave::None => u32::try_from(bytes).unwrap() * 8 / bits,
+        _ => 256,
+    };
     let group = 128 / bits;
-    match im2col && rng.random_bool(0.3) {
-        true => small(rng, 1, span),
-        false => small(rng, 1, span / group) * group,
-    }
+    small(rng, 1, span.min(256) / group) * group
 }
 
-/// Corners within their bits, around at least one pixel.
-fn columns(rng: &mut Pcg64Mcg, rank: usize, extents: &[u64; SLOTS]) -> Columns {
+/// Corners within their bits, around at least one pixel of the spatial extents.
+fn columns(rng: &mut Pcg64Mcg, rank: usize, extents: &[u64]) -> Columns {
     let half = corner_half(rank);
     let mut columns = Columns {
         lower: [0; SLOTS],
         upper: [0; SLOTS],
         pixels: small(rng, 1, 1024),
     };
-    for ((lower, upper), &extent) in columns
-        .lower
-        .iter_mut()
-        .zip(&mut columns.upper)
-        .zip(&extents[1..])
-    {
+    for ((lower, upper), &extent) in columns.lower.iter_mut().zip(&mut columns.upper).zip(extents) {
         *lower = rng.random_range(-half..half);
         let least = i64::from(*lower) + 1 - i64::try_from(extent).unwrap();
         *upper = rng.random_range(i32::try_from(least.max((-half).into())).unwrap()..half);
@@ -182,6 +176,6 @@ fn magnitude(rng: &mut Pcg64Mcg, min: u64, max: u64) -> u64 {
     rng.random_range(0..=1_u64 << bits).clamp(min, max)
 }
 
-fn small(rng: &mut Pcg64Mcg, min: u32, max: u32) -> u32 {
+pub(crate) fn small(rng: &mut Pcg64Mcg, min: u32, max: u32) -> u32 {
     u32::try_from(magnitude(rng, min.into(), max.into())).unwrap()
 }

@@ -14,13 +14,15 @@ mod aim;
 mod args;
 mod draw;
 mod near;
+mod parse;
 mod report;
 mod traits;
 
 pub(crate) use aim::{Side, aim};
 pub(crate) use args::{Args, Columns, Verdict};
 pub(crate) use draw::{Wish, legal};
-pub(crate) use near::side_counted;
+pub(crate) use near::{needs_blackwell, side_counted};
+pub(crate) use parse::parse;
 pub(crate) use report::{Answer, lines, report};
 
 use fa3_sys::Arch;
@@ -37,6 +39,8 @@ pub(crate) const CASES: usize = 10_000;
 pub(crate) const PER_SIDE: usize = 120;
 /// How many descriptions break two rules or more, at most.
 const TANGLED: usize = 500;
+/// How many boxes have a multiple of 2^32 bytes.
+const DIVIDED: usize = 20;
 
 /// The rules that the driver can be asked about: every one but that on the arrays' lengths, of
 /// which it sees nothing.
@@ -44,8 +48,8 @@ pub(crate) fn rules() -> impl Iterator<Item = Rule> {
     Rule::ALL.into_iter().filter(|&rule| rule != Rule::Lengths)
 }
 
-/// The suite: for each rule both sides of its limit, some descriptions that break two rules, and
-/// legal ones for the rest.
+/// The suite: for each rule both sides of its limit, some descriptions that break two rules, some
+/// boxes of very many bytes, and legal ones for the rest.
 pub(crate) fn suite(seed: u64) -> Vec<Args> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let mut suite = Vec::with_capacity(CASES);
@@ -64,6 +68,7 @@ pub(crate) fn suite(seed: u64) -> Vec<Args> {
         args.data_type = other.data_type;
         suite.push(args);
     }
+    suite.extend((0..DIVIDED).map(|_| aim::divided_by_2_to_the_32(&mut rng)));
     while suite.len() < CASES {
         suite.push(legal(&mut rng, &Wish::default()));
     }

@@ -7,17 +7,19 @@ use super::ARCH;
 use super::aim::Side;
 use super::args::Args;
 
-/// Whether the value is the last allowed one, or within a step of that. A step is 1, or the
-/// distance between values that only this rule tells apart.
+/// Whether the value is the last allowed one, or within a step of that: the distance between values
+/// that only this rule tells apart.
 pub(crate) fn is_near(check: &Check) -> bool {
+    let granule = check.granule.unsigned_abs();
     match (check.limit, check.value) {
-        (Limit::Range { min, max }, Value::Number(n)) => n.abs_diff(min) <= 1 || n.abs_diff(max) <= 1,
-        (Limit::AtLeast(min), Value::Number(n)) => n.abs_diff(min) <= 1,
-        (Limit::AtMost { max, granule }, Value::Number(n)) => (max - granule < n) && (n <= max + granule),
+        (Limit::Range { min, max }, Value::Number(n)) => {
+            n.abs_diff(min) <= granule || n.abs_diff(max) <= granule
+        }
+        (Limit::AtMost(max), Value::Number(n)) => n.abs_diff(max) <= granule,
         // A multiple counts when it is no multiple of twice the divisor.
-        (Limit::MultipleOf { of, granule }, Value::Number(n)) => match n.rem_euclid(of) {
+        (Limit::MultipleOf(of), Value::Number(n)) => match n.rem_euclid(of) {
             0 => n.rem_euclid(2 * of) != 0,
-            rest => rest <= granule || of - rest <= granule,
+            rest => rest <= check.granule || of - rest <= check.granule,
         },
         // A check of a mode is only made where another mode has brought it up.
         (Limit::OneOf(_), Value::Name(_)) => true,

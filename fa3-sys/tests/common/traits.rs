@@ -5,9 +5,6 @@ use fa3_sys::tensormap::Interleave;
 
 use super::args::Args;
 
-/// The shared memory of one block on Hopper and Blackwell, bytes.
-const SHARED_BYTES: u64 = 227 * 1024;
-
 /// The map's traits, its modes included.
 pub(crate) fn traits(args: &Args) -> Vec<String> {
     let mut found = modes(args);
@@ -61,10 +58,6 @@ pub(crate) fn traits(args: &Args) -> Vec<String> {
         args.element_strides[1..rank].iter().any(|&step| step > 1),
     );
     trait_if("innermost element stride not 1", args.element_strides[0] != 1);
-    trait_if(
-        "innermost element stride not in 1..=8",
-        !(1..=8).contains(&args.element_strides[0]),
-    );
     if args.interleave != Interleave::None {
         let slice = if args.interleave == Interleave::Bytes16 {
             128
@@ -75,10 +68,6 @@ pub(crate) fn traits(args: &Args) -> Vec<String> {
         trait_if(
             "interleaved row that is no multiple of a slice",
             !row_bits.is_multiple_of(slice),
-        );
-        trait_if(
-            "interleaved row no multiple of 16 bytes",
-            !row_bits.is_multiple_of(128),
         );
         trait_if(
             "interleaved row beyond the swizzle's span",
@@ -107,7 +96,6 @@ pub(crate) fn traits(args: &Args) -> Vec<String> {
         }
         Some(columns) => {
             let spatial = ..rank.saturating_sub(2);
-            trait_if("channels no multiple of 16 bytes", !row_bits.is_multiple_of(128));
             trait_if(
                 "channels beyond their extent",
                 u64::from(args.box_extents[0]) > extents[0],
@@ -126,10 +114,6 @@ pub(crate) fn traits(args: &Args) -> Vec<String> {
             );
         }
     }
-    trait_if(
-        "a box beyond shared memory",
-        desc.box_bytes().is_some_and(|bytes| bytes > SHARED_BYTES),
-    );
     found
 }
 

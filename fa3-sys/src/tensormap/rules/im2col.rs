@@ -1,9 +1,10 @@
 //! Rules about the pixels and channels of an im2col map.
 
-use super::{Visit, columns, each, number, rank_number, row};
+use super::{Visit, columns, each, elements_of_16_bytes, number, rank_number, row};
 use crate::tensormap::desc::TensorMapDesc;
 use crate::tensormap::error::TensorMapError;
 use crate::tensormap::rule::{Limit, Rule};
+use crate::tensormap::types::Interleave;
 
 /// `tensorRank` of `cuTensorMapEncodeIm2col`: 3, 4 or 5.
 pub(super) fn im2col_rank(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
@@ -38,24 +39,37 @@ pub(super) fn corner_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(),
     let spatial = ..desc.rank().saturating_sub(2);
     let lower = columns.lower_corner().get(spatial).unwrap_or_default();
     let upper = columns.upper_corner().get(spatial).unwrap_or_default();
-    each(Rule::CornerRange, "pixelBoxLowerCorner", lower, limit, visit)?;
-    each(Rule::CornerRange, "pixelBoxUpperCorner", upper, limit, visit)
+    each(Rule::CornerRange, "pixelBoxLowerCorner", lower, limit, 1, visit)?;
+    each(Rule::CornerRange, "pixelBoxUpperCorner", upper, limit, 1, visit)
 }
 
 /// `pixelBoxUpperCorner`: the box has a non-zero area. Its size in a spatial dimension is the
 /// extent, less the lower offset, plus the upper one.
+///
+/// Observed: the size is a signed number of 32 bits, so that from 2^31 on it is negative and from
+/// 2^32 on counts anew; and with interleave the extents are those from dimension 0 on.
 pub(super) fn corner_area(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
     let Some(columns) = columns(desc) else {
         return Ok(());
     };
+    let limit = Limit::Range {
+        min: 1,
+        max: (1 << 31) - 1,
+    };
+    let anew = |size| if size < 1 << 32 { size } else { size - (1 << 32) };
+    let first = usize::from(desc.interleave() == Interleave::None);
+    let spatial = desc
+        .extents()
+        .iter()
+        .skip(first)
+        .take(desc.rank().saturating_sub(2));
     let offsets = columns.lower_corner().iter().zip(columns.upper_corner());
-    let spatial = desc.extents().iter().skip(1).take(desc.rank().saturating_sub(2));
     let sizes = spatial
         .zip(offsets)
         .map(|(&extent, (&lower, &upper))| i128::from(extent) + i128::from(upper) - i128::from(lower));
     (0..)
-        .zip(sizes)
-        .map(|(dim, size)| number(Rule::CornerArea, "pixelBox", Some(dim), size, Limit::AtLeast(1)))
+        .zip(sizes.map(anew))
+        .map(|(dim, size)| number(Rule::CornerArea, "pixelBox", Some(dim), size, limit))
         .try_for_each(visit)
 }
 
@@ -64,7 +78,8 @@ pub(super) fn channel_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<()
     if columns(desc).is_none() {
         return Ok(());
     }
-    visit(row(Rule::ChannelRange, desc, Limit::Range { min: 1, max: 256 }))
+    let limit = Limit::Range { min: 1, max: 256 };
+    visit(row(Rule::ChannelRange, desc, limit).among_multiples_of(elements_of_16_bytes(desc.data_type())))
 }
 
 /// `pixelsPerColumn`: at most 1024. None at all would copy nothing.

@@ -1,10 +1,12 @@
-//! The rules of the CUDA driver API documentation (module "Tensor Map Object Management"), one
-//! function each. A function makes the checks of its rule, none where the rule does not apply.
+//! The rules of the driver, one function each: those of the CUDA driver API documentation (module
+//! "Tensor Map Object Management"), and those that driver 580.159 (CUDA 13.0) was observed to
+//! enforce besides. A function makes the checks of its rule, none where the rule does not apply.
 //!
 //! The documentation's loop for `globalStrides`, in which each stride contains the dimension below,
 //! describes tensors whose dimensions nest. It is no rule here: attention views a [batch, seq,
 //! heads, dim] tensor with its dimensions in any order, and repeats heads with a stride of 0.
-//! Neither is there one between a box and its tensor: what lies outside is filled.
+//! Neither is there one between a box and its tensor: what lies outside is filled. Nor is the
+//! documented one that interleave 32B needs swizzle 32B: the driver takes every swizzle.
 
 mod im2col;
 mod tensor;
@@ -13,6 +15,7 @@ mod tile;
 use super::desc::{Access, Im2col, TensorMapDesc};
 use super::error::TensorMapError;
 use super::rule::{Check, Limit, Rule, Value};
+use super::types::DataType;
 
 pub(super) use tensor::rank;
 pub(super) use tile::architecture;
@@ -37,11 +40,11 @@ pub(super) const SHAPE_RULES: [ShapeRule; 22] = [
     tensor::padded_stride_alignment,
     tensor::stride_range,
     tile::box_range,
-    tile::box_row_granularity,
+    tile::row_granularity,
     tile::padded_box_row,
     tile::element_stride_range,
+    tile::box_size,
     tile::swizzle_span,
-    tile::interleave_swizzle,
     tile::padded_interleave,
     tile::padded_swizzle,
     tile::float_fill,
@@ -68,6 +71,14 @@ fn row(rule: Rule, desc: &TensorMapDesc, limit: Limit) -> Check {
     }
 }
 
+/// Elements of the smallest row that is a whole number of both elements and 16 bytes.
+fn elements_of_16_bytes(data_type: DataType) -> i128 {
+    // 128 bits by their greatest common divisor, a power of two, with the element's.
+    128_i128
+        .checked_shr(data_type.bits().trailing_zeros())
+        .unwrap_or(1)
+}
+
 fn columns(desc: &TensorMapDesc) -> Option<&Im2col> {
     match desc.access() {
         Access::Im2col(columns) => Some(columns),
@@ -79,17 +90,19 @@ fn innermost<T>(array: &[T]) -> &[T] {
     array.get(..1).unwrap_or_default()
 }
 
-/// Checks of every element of an array argument.
+/// Checks of every element of an array argument, among multiples of `granule`.
 fn each<T: Copy + Into<i128>>(
     rule: Rule,
     argument: &'static str,
     values: &[T],
     limit: Limit,
+    granule: i128,
     visit: Visit<'_>,
 ) -> Result<(), TensorMapError> {
     (0..)
         .zip(values)
-        .try_for_each(|(index, &value)| visit(number(rule, argument, Some(index), value, limit)))
+        .map(|(index, &value)| number(rule, argument, Some(index), value, limit).among_multiples_of(granule))
+        .try_for_each(visit)
 }
 
 fn number(
@@ -105,6 +118,7 @@ fn number(
         index,
         value: Value::Number(value.into()),
         limit,
+        granule: 1,
     }
 }
 
@@ -115,6 +129,7 @@ fn name(rule: Rule, argument: &'static str, value: &'static str, allowed: &'stat
         index: None,
         value: Value::Name(value),
         limit: Limit::OneOf(allowed),
+        granule: 1,
     }
 }
 

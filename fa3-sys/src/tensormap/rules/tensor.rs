@@ -39,7 +39,7 @@ pub(super) fn interleave_rank(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<
 
 /// `globalAddress`: 16-byte aligned.
 pub(super) fn address_alignment(_: &TensorMapDesc, address: u64) -> Option<Check> {
-    let limit = Limit::MultipleOf { of: 16, granule: 1 };
+    let limit = Limit::MultipleOf(16);
     Some(number(
         Rule::AddressAlignment,
         "globalAddress",
@@ -51,7 +51,7 @@ pub(super) fn address_alignment(_: &TensorMapDesc, address: u64) -> Option<Check
 
 /// `globalAddress`: 32-byte aligned with interleave 32B.
 pub(super) fn interleave_address_alignment(desc: &TensorMapDesc, address: u64) -> Option<Check> {
-    let limit = Limit::MultipleOf { of: 32, granule: 16 };
+    let limit = Limit::MultipleOf(32);
     (desc.interleave() == Interleave::Bytes32).then(|| {
         number(
             Rule::InterleaveAddressAlignment,
@@ -60,12 +60,13 @@ pub(super) fn interleave_address_alignment(desc: &TensorMapDesc, address: u64) -
             address,
             limit,
         )
+        .among_multiples_of(16)
     })
 }
 
 /// `globalAddress`: 32-byte aligned with a padded type.
 pub(super) fn padded_address_alignment(desc: &TensorMapDesc, address: u64) -> Option<Check> {
-    let limit = Limit::MultipleOf { of: 32, granule: 16 };
+    let limit = Limit::MultipleOf(32);
     desc.data_type().is_padded().then(|| {
         number(
             Rule::PaddedAddressAlignment,
@@ -74,6 +75,7 @@ pub(super) fn padded_address_alignment(desc: &TensorMapDesc, address: u64) -> Op
             address,
             limit,
         )
+        .among_multiples_of(16)
     })
 }
 
@@ -84,6 +86,7 @@ pub(super) fn extent_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(),
         "globalDim",
         desc.extents(),
         Limit::Range { min: 1, max: 1 << 32 },
+        1,
         visit,
     )
 }
@@ -95,24 +98,26 @@ pub(super) fn packed_extent(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<()
         DataType::U4x16Align8 => 2,
         _ => return Ok(()),
     };
-    let limit = Limit::MultipleOf { of, granule: 1 };
+    let limit = Limit::MultipleOf(of);
     each(
         Rule::PackedExtent,
         "globalDim",
         innermost(desc.extents()),
         limit,
+        1,
         visit,
     )
 }
 
 /// `globalStrides`: multiples of 16.
 pub(super) fn stride_alignment(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
-    let limit = Limit::MultipleOf { of: 16, granule: 1 };
+    let limit = Limit::MultipleOf(16);
     each(
         Rule::StrideAlignment,
         "globalStrides",
         desc.strides(),
         limit,
+        1,
         visit,
     )
 }
@@ -125,12 +130,13 @@ pub(super) fn interleave_stride_alignment(
     if desc.interleave() != Interleave::Bytes32 {
         return Ok(());
     }
-    let limit = Limit::MultipleOf { of: 32, granule: 16 };
+    let limit = Limit::MultipleOf(32);
     each(
         Rule::InterleaveStrideAlignment,
         "globalStrides",
         desc.strides(),
         limit,
+        16,
         visit,
     )
 }
@@ -140,21 +146,26 @@ pub(super) fn padded_stride_alignment(desc: &TensorMapDesc, visit: Visit<'_>) ->
     if !desc.data_type().is_padded() {
         return Ok(());
     }
-    let limit = Limit::MultipleOf { of: 32, granule: 16 };
+    let limit = Limit::MultipleOf(32);
     each(
         Rule::PaddedStrideAlignment,
         "globalStrides",
         desc.strides(),
         limit,
+        16,
         visit,
     )
 }
 
 /// `globalStrides`: less than 2^40.
 pub(super) fn stride_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
-    let limit = Limit::AtMost {
-        max: (1 << 40) - 1,
-        granule: 16,
-    };
-    each(Rule::StrideRange, "globalStrides", desc.strides(), limit, visit)
+    let limit = Limit::AtMost((1 << 40) - 1);
+    each(
+        Rule::StrideRange,
+        "globalStrides",
+        desc.strides(),
+        limit,
+        16,
+        visit,
+    )
 }

@@ -2,8 +2,8 @@
 
 use crate::Arch;
 
-use super::{Visit, each, innermost, name, number, row};
-use crate::tensormap::desc::TensorMapDesc;
+use super::{Visit, elements_of_16_bytes, name, number, row};
+use crate::tensormap::desc::{Access, TensorMapDesc};
 use crate::tensormap::error::TensorMapError;
 use crate::tensormap::rule::{Check, Limit, Rule};
 use crate::tensormap::types::{DataType, Fill, Interleave, Swizzle};
@@ -11,26 +11,32 @@ use crate::tensormap::types::{DataType, Fill, Interleave, Swizzle};
 /// `boxDim`: non-zero and at most 256.
 pub(super) fn box_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
     let limit = Limit::Range { min: 1, max: 256 };
-    each(
-        Rule::BoxRange,
-        "boxDim",
-        desc.box_extents().unwrap_or_default(),
-        limit,
-        visit,
-    )
+    let granule = |dim| match dim {
+        0 => elements_of_16_bytes(desc.data_type()),
+        _ => 1,
+    };
+    (0..)
+        .zip(desc.box_extents().unwrap_or_default())
+        .map(|(dim, &size)| {
+            number(Rule::BoxRange, "boxDim", Some(dim), size, limit).among_multiples_of(granule(dim))
+        })
+        .try_for_each(visit)
 }
 
-/// `boxDim[0]`: without interleave, a multiple of 16 bytes; here in elements.
-pub(super) fn box_row_granularity(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
-    if desc.interleave() != Interleave::None {
+/// `boxDim[0]`: without interleave, a multiple of 16 bytes; here in elements. Observed: with
+/// interleave as well, whatever the slices, and `channelsPerPixel`. Padded types have rows of their
+/// own.
+pub(super) fn row_granularity(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
+    if desc.data_type().is_padded() {
         return Ok(());
     }
-    let limit = Limit::MultipleOf {
-        of: elements_of_16_bytes(desc.data_type()),
-        granule: 1,
+    let rule = match (desc.access(), desc.interleave()) {
+        (Access::Im2col(_), _) => Rule::ChannelGranularity,
+        (Access::Tiled { .. }, Interleave::None) => Rule::BoxRowGranularity,
+        (Access::Tiled { .. }, _) => Rule::SlicedRowGranularity,
     };
-    let row = innermost(desc.box_extents().unwrap_or_default());
-    each(Rule::BoxRowGranularity, "boxDim", row, limit, visit)
+    let limit = Limit::MultipleOf(elements_of_16_bytes(desc.data_type()));
+    visit(row(rule, desc, limit))
 }
 
 /// `boxDim[0]`, `channelsPerPixel`: 128 with a padded type.
@@ -41,14 +47,44 @@ pub(super) fn padded_box_row(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(
     visit(row(Rule::PaddedBoxRow, desc, Limit::Range { min: 128, max: 128 }))
 }
 
-/// `elementStrides`: non-zero and at most 8; the first is ignored without interleave.
+/// `elementStrides`: non-zero and at most 8. The first is ignored without interleave; observed: it
+/// is held to the same all the same.
 pub(super) fn element_stride_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
-    let ignored = usize::from(desc.interleave() == Interleave::None);
     let limit = Limit::Range { min: 1, max: 8 };
-    let steps = (0..).zip(desc.element_strides()).skip(ignored);
-    steps
-        .map(|(dim, &step)| number(Rule::ElementStrideRange, "elementStrides", Some(dim), step, limit))
+    let rule = |dim| match (dim, desc.interleave()) {
+        (0, Interleave::None) => Rule::IgnoredElementStrideRange,
+        _ => Rule::ElementStrideRange,
+    };
+    (0..)
+        .zip(desc.element_strides())
+        .map(|(dim, &step)| number(rule(dim), "elementStrides", Some(dim), step, limit))
         .try_for_each(visit)
+}
+
+/// Observed: a box, or a column, is at most 228 KiB, the shared memory of a multiprocessor (CUDA C++
+/// programming guide, compute capabilities 9.0 and 10.0). A box counts in whole element strides, in
+/// dimension 0 as well and with or without interleave: 7 elements with a stride of 4 count as 1,
+/// though a copy loads 2, and fewer than a stride as none. In a column, element strides do not count.
+pub(super) fn box_size(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
+    let (argument, elements) = match desc.access() {
+        Access::Tiled { .. } => {
+            let sizes = desc.box_extents().unwrap_or_default().iter();
+            let whole = sizes
+                .zip(desc.element_strides())
+                .map(|(&size, &step)| size / step.max(1));
+            (
+                "boxDim in bytes",
+                whole.map(i128::from).fold(1, i128::saturating_mul),
+            )
+        }
+        Access::Im2col(columns) => (
+            "channelsPerPixel × pixelsPerColumn in bytes",
+            i128::from(columns.channels).saturating_mul(columns.pixels.into()),
+        ),
+    };
+    let bytes = elements.saturating_mul(desc.data_type().shared_bits().into()) / 8;
+    // The sizes that boxes can have lie less than 128 bytes apart around the limit.
+    visit(number(Rule::BoxSize, argument, None, bytes, Limit::AtMost(228 * 1024)).among_multiples_of(128))
 }
 
 /// `interleave`: when it is none, a row of the box is at most the swizzle's span; here in elements.
@@ -58,24 +94,10 @@ pub(super) fn swizzle_span(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(),
             let bits = span.saturating_mul(8);
             let max = bits.checked_div(desc.data_type().bits()).unwrap_or(bits).into();
             let granule = elements_of_16_bytes(desc.data_type());
-            visit(row(Rule::SwizzleSpan, desc, Limit::AtMost { max, granule }))
+            visit(row(Rule::SwizzleSpan, desc, Limit::AtMost(max)).among_multiples_of(granule))
         }
         _ => Ok(()),
     }
-}
-
-/// `swizzle`: 32B when `interleave` is 32B.
-pub(super) fn interleave_swizzle(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
-    if desc.interleave() != Interleave::Bytes32 {
-        return Ok(());
-    }
-    const ALLOWED: &[&str] = &[Swizzle::Bytes32.name()];
-    visit(name(
-        Rule::InterleaveSwizzle,
-        "swizzle",
-        desc.swizzle().name(),
-        ALLOWED,
-    ))
 }
 
 /// `interleave`: none with the padded 6-bit type.
@@ -156,12 +178,4 @@ pub(in crate::tensormap) fn architecture(desc: &TensorMapDesc, arch: Arch) -> [C
         check(desc.data_type().name(), desc.data_type().needs()),
         check(desc.swizzle().name(), desc.swizzle().needs()),
     ]
-}
-
-/// Elements of the smallest row that is a whole number of both elements and 16 bytes.
-fn elements_of_16_bytes(data_type: DataType) -> i128 {
-    // 128 bits by their greatest common divisor, a power of two, with the element's.
-    128_i128
-        .checked_shr(data_type.bits().trailing_zeros())
-        .unwrap_or(1)
 }

@@ -53,8 +53,58 @@ fn im2col_boxes_hold_a_pixel() {
 }
 
 #[test]
+fn im2col_boxes_are_counted_in_31_bits() {
+    let width = |extent: u64, lower: i32, upper: i32| {
+        TensorMapDesc::im2col(
+            DataType::F16,
+            &[64, extent, 2],
+            &[64; 2],
+            &[lower],
+            &[upper],
+            8,
+            8,
+        )
+        .unwrap()
+    };
+    for (extent, lower, upper, legal) in [
+        ((1 << 31) - 1, 0, 0, true),
+        (1 << 31, 0, 0, false),
+        ((1 << 31) + 5, 7, 1, true),
+        ((1 << 31) - 5, 1, 6, false),
+        ((1 << 32) - 1, 0, 0, false),
+        (1 << 32, 0, 0, false),
+        (1 << 32, 4, 5, true),
+        (1 << 32, 5, 5, false),
+        (1 << 32, 5, 4, false),
+    ] {
+        let expected = if legal { Ok(()) } else { Err(Rule::CornerArea) };
+        let desc = width(extent, lower, upper);
+        assert_eq!(shape(&desc), expected, "{desc}");
+    }
+}
+
+#[test]
+fn interleaved_im2col_boxes_are_counted_from_dimension_0() {
+    let desc = |extents: &[u64]| {
+        TensorMapDesc::im2col(DataType::F16, extents, &[64; 3], &[0, 0], &[-6, -8], 8, 8).unwrap()
+    };
+    for (extents, plain, sliced) in [
+        ([7, 9, 9, 2], Ok(()), Ok(())),
+        ([6, 9, 9, 2], Ok(()), Err(Rule::CornerArea)),
+        ([7, 8, 9, 2], Ok(()), Err(Rule::CornerArea)),
+        ([7, 9, 8, 2], Err(Rule::CornerArea), Ok(())),
+    ] {
+        let desc = desc(&extents);
+        assert_eq!(shape(&desc), plain, "{desc}");
+        for interleave in [Interleave::Bytes16, Interleave::Bytes32] {
+            assert_eq!(shape(&desc.with_interleave(interleave)), sliced, "{desc}");
+        }
+    }
+}
+
+#[test]
 fn columns_are_up_to_256_channels_of_1024_pixels() {
-    for (channels, legal) in [(0, false), (1, true), (256, true), (257, false)] {
+    for (channels, legal) in [(0, false), (8, true), (256, true), (264, false)] {
         let expected = if legal { Ok(()) } else { Err(Rule::ChannelRange) };
         assert_eq!(shape(&im2col(4, 0, 0, channels, 64)), expected, "{channels}");
     }

@@ -15,7 +15,7 @@ fn tiled(data_type: DataType, rank: usize) -> TensorMapDesc {
 }
 
 fn tiled_with(data_type: DataType, rank: usize, extent: u64, stride: u64, row: u32) -> TensorMapDesc {
-    let mut box_extents = [8; MAX_RANK];
+    let mut box_extents = [4; MAX_RANK];
     box_extents[0] = row;
     TensorMapDesc::tiled(
         data_type,
@@ -81,6 +81,12 @@ fn messages_say_what_would_do() {
         "tensorDataType = u8, but only floating-point types can be filled with NaN: f16, f32, f64, bf16, f32-ftz, \
          tf32, tf32-ftz would do (CUDA driver API, cuTensorMapEncodeTiled/Im2col, oobFill)"
     );
+    let desc = TensorMapDesc::contiguous(DataType::F64, &[64; 3], &[64, 64, 8]).unwrap();
+    assert_eq!(
+        desc.validate_shape().unwrap_err().to_string(),
+        "boxDim in bytes = 262144, but one copy is at most 228 KiB, counted in whole element strides: at most 233472 \
+         would do (observed of driver 580.159, CUDA 13.0)"
+    );
     assert_eq!(
         desc.with_swizzle(Swizzle::Bytes128Atom32)
             .supported_on(Arch::Sm90a)
@@ -94,11 +100,11 @@ fn messages_say_what_would_do() {
 #[test]
 fn box_bytes_count_what_is_loaded() {
     let desc = tiled_with(DataType::Bf16, 3, 128, 64, 64);
-    assert_eq!(desc.box_bytes(), Some(64 * 8 * 8 * 2));
+    assert_eq!(desc.box_bytes(), Some(64 * 4 * 4 * 2));
     // The step of dimension 0 is ignored, those of the others round up.
     assert_eq!(
         desc.with_element_strides(&[4, 3, 8]).unwrap().box_bytes(),
-        Some(64 * 3 * 2)
+        Some(64 * 2 * 2)
     );
     assert_eq!(
         tiled_with(DataType::U4x16Align8, 1, 128, 64, 128).box_bytes(),

@@ -4,13 +4,7 @@ use super::*;
 
 #[test]
 fn boxes_are_1_to_256() {
-    for (size, legal) in [
-        (0, false),
-        (1, true),
-        (256, true),
-        (257, false),
-        (u32::MAX, false),
-    ] {
+    for (size, legal) in [(0, false), (1, true), (256, true), (257, false), (4096, false)] {
         let expected = if legal { Ok(()) } else { Err(Rule::BoxRange) };
         let desc = TensorMapDesc::tiled(DataType::U8, &[64; 2], &[64], &[16, size]).unwrap();
         assert_eq!(shape(&desc), expected, "{size}");
@@ -37,8 +31,26 @@ fn box_rows_are_multiples_of_16_bytes() {
                 Err(Rule::BoxRowGranularity),
                 "{data_type} {row}"
             );
-            // With interleave, dimension 0 is a slice of channels.
-            assert_eq!(shape(&desc(row).with_interleave(Interleave::Bytes16)), Ok(()));
+            for interleave in [Interleave::Bytes16, Interleave::Bytes32] {
+                assert_eq!(
+                    shape(&desc(row).with_interleave(interleave)),
+                    Err(Rule::SlicedRowGranularity),
+                    "{data_type} {row}"
+                );
+            }
+        }
+        // Half a slice of 32 bytes will do.
+        assert_eq!(shape(&desc(row).with_interleave(Interleave::Bytes32)), Ok(()));
+    }
+    for interleave in Interleave::ALL {
+        for (channels, legal) in [(7, false), (8, true), (9, false), (24, true)] {
+            let expected = if legal {
+                Ok(())
+            } else {
+                Err(Rule::ChannelGranularity)
+            };
+            let columns = im2col(4, 0, 0, channels, 64).with_interleave(interleave);
+            assert_eq!(shape(&columns), expected, "{channels} {interleave}");
         }
     }
 }
@@ -94,13 +106,52 @@ fn element_strides_are_1_to_8() {
             );
         }
         let first = desc.with_element_strides(&[step, 1, 1]).unwrap();
-        assert_eq!(shape(&first), Ok(()), "the first is ignored");
-        assert_eq!(
-            shape(&first.with_interleave(Interleave::Bytes16)),
-            expected,
-            "but not with interleave"
-        );
+        let ignored = expected.map_err(|_| Rule::IgnoredElementStrideRange);
+        assert_eq!(shape(&first), ignored);
+        assert_eq!(shape(&first.with_interleave(Interleave::Bytes16)), expected);
     }
+}
+
+#[test]
+fn boxes_are_up_to_228_kib() {
+    let built = |sizes: &[u32], steps: &[u32]| {
+        let rank = sizes.len();
+        TensorMapDesc::tiled(DataType::F16, &[64; 5][..rank], &[64; 4][..rank - 1], sizes)
+            .unwrap()
+            .with_element_strides(steps)
+            .unwrap()
+    };
+    for (sizes, steps, legal) in [
+        (&[128, 48, 19][..], &[1, 1, 1][..], true),
+        (&[120, 7, 139], &[1, 1, 1], false),
+        (&[256, 256, 4], &[1, 1, 1], false),
+        // Two whole strides of 96 and 67 of 3 in 256 and 203, of 8 elements each.
+        // 128 by 48 by 19 whole strides.
+        (&[256, 97, 39], &[2, 2, 2], true),
+        (&[256, 97, 40], &[2, 2, 2], false),
+        // A box smaller than its stride counts as none.
+        (&[256, 256, 256, 256, 1], &[1, 1, 1, 1, 2], true),
+        (&[256, 256, 256, 256, 2], &[1, 1, 1, 1, 2], false),
+    ] {
+        let expected = if legal { Ok(()) } else { Err(Rule::BoxSize) };
+        let desc = built(sizes, steps);
+        assert_eq!(shape(&desc), expected, "{desc}");
+        if sizes.len() >= 3 {
+            assert_eq!(
+                shape(&desc.with_interleave(Interleave::Bytes16)),
+                expected,
+                "{desc}"
+            );
+        }
+    }
+    let columns = |channels, pixels| im2col(4, 0, 0, channels, pixels);
+    assert_eq!(shape(&columns(128, 912)), Ok(()));
+    let beyond = columns(128, 913);
+    assert_eq!(shape(&beyond), Err(Rule::BoxSize));
+    let strided = beyond.with_element_strides(&[8; 4]).unwrap();
+    assert_eq!(shape(&strided), Err(Rule::BoxSize), "strides do not count");
+    let huge = TensorMapDesc::tiled(DataType::F64, &[64; 5], &[64; 4], &[1 << 31; 5]).unwrap();
+    assert_eq!(huge.validate_shape().unwrap_err().rule(), Rule::BoxRange);
 }
 
 #[test]
@@ -132,29 +183,21 @@ fn swizzled_rows_fit_the_span() {
         }
         let columns = |channels| im2col(4, 0, 0, channels, 64).with_swizzle(swizzle);
         assert_eq!(shape(&columns(span / 2)), Ok(()), "{swizzle}");
-        assert_eq!(shape(&columns(span / 2 + 1)), Err(Rule::SwizzleSpan), "{swizzle}");
+        assert_eq!(shape(&columns(span / 2 + 8)), Err(Rule::SwizzleSpan), "{swizzle}");
     }
 }
 
 #[test]
-fn interleave_32_needs_swizzle_32() {
-    for swizzle in Swizzle::ALL {
-        let desc = tiled(DataType::F16, 3).with_swizzle(swizzle);
-        let expected = if swizzle == Swizzle::Bytes32 {
-            Ok(())
-        } else {
-            Err(Rule::InterleaveSwizzle)
-        };
-        assert_eq!(
-            shape(&desc.with_interleave(Interleave::Bytes32)),
-            expected,
-            "{swizzle}"
-        );
-        assert_eq!(
-            shape(&desc.with_interleave(Interleave::Bytes16)),
-            Ok(()),
-            "{swizzle}"
-        );
+fn interleaved_layouts_take_every_swizzle() {
+    for interleave in Interleave::ALL {
+        for swizzle in Swizzle::ALL {
+            let desc = tiled_with(DataType::F16, 3, 128, 64, 8).with_interleave(interleave);
+            assert_eq!(
+                shape(&desc.with_swizzle(swizzle)),
+                Ok(()),
+                "{interleave} {swizzle}"
+            );
+        }
     }
 }
 
