@@ -55,11 +55,13 @@ impl Device {
     /// The first GPU that computes `problem`, else the CPU.
     ///
     /// ```
+    /// # #[cfg(feature = "cpu")] {
     /// use fa3::{DType, Device, Options, Problem, Sizes};
     /// let problem = Problem::dense(DType::F32, Sizes::new(1, 16, 2, 8), Options::default());
     /// let choice = Device::best_for(&problem)?;
     /// println!("{choice}"); // no kernel multiplies f32: the CPU, and why
     /// assert!(matches!(choice.device.target(), fa3::Target::Cpu(_)));
+    /// # }
     /// # Ok::<(), fa3::Error>(())
     /// ```
     ///

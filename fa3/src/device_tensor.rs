@@ -125,6 +125,7 @@ impl Device {
     /// and returns; reading the result waits for it.
     ///
     /// ```
+    /// # #[cfg(feature = "cpu")] {
     /// use fa3::{Device, DeviceTensor, Options};
     /// let device = Device::cpu();
     /// let q = DeviceTensor::upload(&device, [1, 1, 1, 2], &[1.0f32, 0.0])?;
@@ -132,6 +133,7 @@ impl Device {
     /// let v = DeviceTensor::upload(&device, [1, 2, 1, 1], &[4.0, 8.0])?;
     /// let output = device.attention(&q, &k, &v, &Options::default())?;
     /// assert_eq!(output.o.to_vec()?, [6.0]);
+    /// # }
     /// # Ok::<(), fa3::Error>(())
     /// ```
     ///

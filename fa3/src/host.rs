@@ -244,6 +244,7 @@ pub struct Output<T> {
 /// `softmax(q·kᵀ·scale, masked)·v` on a device, from slices and back.
 ///
 /// ```
+/// # #[cfg(feature = "cpu")] {
 /// use fa3::{Device, HostTensor, Options, attention};
 /// let q = HostTensor::new([1, 1, 1, 2], &[1.0f32, 0.0])?;
 /// let k = HostTensor::new([1, 2, 1, 2], &[0.0, 1.0, 0.0, -1.0])?;
@@ -251,6 +252,7 @@ pub struct Output<T> {
 /// let output = attention(&Device::cpu(), q, k, v, &Options::default())?;
 /// assert_eq!(output.o, [6.0]);
 /// assert!((output.lse[0] - 2f32.ln()).abs() < 1e-6);
+/// # }
 /// # Ok::<(), fa3::Error>(())
 /// ```
 ///

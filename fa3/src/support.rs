@@ -21,7 +21,8 @@ use crate::{CudaTarget, DType, Dims, Options, Problem, Result, Sequences, Sizes,
 /// ```
 ///
 /// # Errors
-/// [`Error::Argument`] for a malformed problem, [`Error::Unsupported`] with every reason for a
+/// [`Error::Argument`](crate::Error::Argument) for a malformed problem,
+/// [`Error::Unsupported`](crate::Error::Unsupported) with every reason for a
 /// well-formed one that the target does not take.
 pub fn support(target: &Target, problem: &Problem) -> Result<()> {
     check(target, problem, &problem.dims()?)

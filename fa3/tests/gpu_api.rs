@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::CudaContext;
 use fa3::{
-    Backend, Buffer, CudaBackend, DType, Device, DeviceTensor, Error, HostTensor, Operands, Options, Place,
-    Plan, Pointer, Problem, Sizes, StreamHandle, Tensor, Workspace, attention,
+    Backend, Buffer, CudaBackend, CudaSlices, DType, Device, DeviceTensor, Error, HostTensor, Operands,
+    Options, Place, Plan, Pointer, Problem, Sizes, StreamHandle, Tensor, Workspace, attention,
 };
 use fa3_sys::driver::{Event, Stream};
 use half::bf16;
@@ -243,6 +244,47 @@ fn one_stream_can_wait_for_another() {
     event.record(&first).unwrap();
     second.wait(&event).unwrap();
     assert_close(&gpu.output(&second), &host.expected());
+}
+
+#[test]
+fn slices_and_streams_of_cudarc_are_taken_as_they_are() {
+    let host = host(8);
+    let stream = CudaContext::new(0).unwrap().new_stream().unwrap();
+    let (q, k, v) = (
+        stream.clone_htod(&host.q).unwrap(),
+        stream.clone_htod(&host.k).unwrap(),
+        stream.clone_htod(&host.v).unwrap(),
+    );
+    let mut o = stream.alloc_zeros::<bf16>(host.q.len()).unwrap();
+    let mut lse = stream
+        .alloc_zeros::<f32>(SIZES.batch * SIZES.heads_q * SIZES.sq)
+        .unwrap();
+    let backend = Arc::new(CudaBackend::of_stream(&stream).unwrap());
+    let problem = Problem::dense(DType::Bf16, SIZES, OPTIONS);
+    let plan = Arc::new(Plan::forward(&backend.target(), &problem).unwrap());
+    let slices = CudaSlices {
+        q: &q,
+        k: &k,
+        v: &v,
+        o: &mut o,
+        lse: Some(&mut lse),
+    };
+    plan.run_slices(&backend, &stream, slices).unwrap();
+    // The kernel may still run: closing the backend waits for it.
+    drop(backend);
+    assert_close(&stream.clone_dtoh(&o).unwrap(), &host.expected());
+    assert!(stream.clone_dtoh(&lse).unwrap().iter().all(|lse| lse.is_finite()));
+
+    let backend = Arc::new(CudaBackend::of_stream(&stream).unwrap());
+    let short = CudaSlices {
+        q: &q.slice(1..),
+        k: &k,
+        v: &v,
+        o: &mut o,
+        lse: Some(&mut lse),
+    };
+    let error = plan.run_slices(&backend, &stream, short).unwrap_err();
+    assert!(matches!(error, Error::Length { argument: "q", .. }), "{error}");
 }
 
 #[test]

@@ -271,3 +271,64 @@ pub fn write_output<T: Element>(path: &Path, input: &Input, o: &[T], lse: &[f32]
     };
     write(path, vec![("o", o), ("lse", lse)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(tensors: &[(&str, Dtype, &[usize])]) -> Vec<u8> {
+        let views = tensors.iter().map(|&(name, dtype, shape)| {
+            let bytes = shape.iter().product::<usize>() * dtype.bitsize() / 8;
+            (name, dtype, shape, vec![0u8; bytes])
+        });
+        let views: Vec<_> = views.collect();
+        let views = views.iter().map(|(name, dtype, shape, bytes)| {
+            (*name, TensorView::new(*dtype, shape.to_vec(), bytes).unwrap())
+        });
+        safetensors::serialize(views, None).unwrap()
+    }
+
+    fn refused(tensors: &[(&str, Dtype, &[usize])]) -> String {
+        match parse("test.safetensors", &file(tensors)) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("{tensors:?} is accepted"),
+        }
+    }
+
+    const Q: (&str, Dtype, &[usize]) = ("q", Dtype::BF16, &[2, 3, 4, 8]);
+    const K: (&str, Dtype, &[usize]) = ("k", Dtype::BF16, &[2, 5, 2, 8]);
+    const V: (&str, Dtype, &[usize]) = ("v", Dtype::BF16, &[2, 5, 2, 8]);
+
+    #[test]
+    fn dense_and_packed_files_are_read() {
+        let input = parse("t", &file(&[Q, K, V, ("o", Dtype::F32, &[2, 3, 4, 8])])).unwrap();
+        assert!(matches!(input.lengths, Lengths::Dense) && input.o.is_some() && input.lse.is_none());
+        let packed = [
+            ("q", Dtype::F16, &[6, 2, 8][..]),
+            ("k", Dtype::F16, &[6, 2, 8]),
+            ("v", Dtype::F16, &[6, 2, 8]),
+        ];
+        let input = parse("t", &file(&packed)).unwrap();
+        assert_eq!(input.q.shape, [1, 6, 2, 8]);
+        assert!(matches!(input.lengths, Lengths::Packed { cu_q, .. } if cu_q == [0, 6]));
+        let input = real_data().unwrap();
+        assert!(matches!(input.lengths, Lengths::Packed { cu_k, .. } if cu_k == [0, 512, 641, 658, 659]));
+    }
+
+    #[test]
+    fn bad_files_are_refused_by_name() {
+        assert!(parse("t", b"no header").is_err());
+        assert!(refused(&[Q, V]).contains("no tensor `k`"), "{}", refused(&[Q, V]));
+        let wrong_type = refused(&[("q", Dtype::I32, &[2, 3, 4, 8]), K, V]);
+        assert!(wrong_type.contains("tensor `q` is I32"), "{wrong_type}");
+        let wrong_rank = refused(&[("q", Dtype::F32, &[3, 4]), K, V]);
+        assert!(wrong_rank.contains("packed [total, heads, dim]"), "{wrong_rank}");
+        let wrong_output = refused(&[Q, K, V, ("o", Dtype::F32, &[7])]);
+        assert!(wrong_output.contains("tensor `o`"), "{wrong_output}");
+        let wrong_lengths = refused(&[Q, K, V, ("cu_seqlens", Dtype::I32, &[3])]);
+        assert!(
+            wrong_lengths.contains("cu_seqlens belong to packed"),
+            "{wrong_lengths}"
+        );
+    }
+}

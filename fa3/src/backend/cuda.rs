@@ -90,6 +90,15 @@ impl CudaBackend {
     }
 }
 
+impl Drop for CudaBackend {
+    /// Waits for the device, so that no kernel is unloaded while it runs.
+    fn drop(&mut self) {
+        if let Err(error) = self.context.synchronize() {
+            tracing::warn!(%error, "the device failed before its backend was closed");
+        }
+    }
+}
+
 fn config(kernel: &KernelPlan) -> LaunchConfig {
     let cluster = (kernel.cluster > 1).then_some([kernel.cluster, 1, 1]);
     let shared_bytes = kernel.shared_bytes;
@@ -268,7 +277,7 @@ impl Backend for CudaBackend {
         let stream = unsafe { self.stream(stream) };
         // SAFETY: the parameters are those that the kernel declares (their number and sizes are
         // compared), and the caller answers for the memory behind them. The module stays loaded
-        // with this backend, which the caller keeps until the kernel has run.
+        // with this backend, which waits for the device before it unloads anything.
         self.checked(unsafe { function.launch(&stream, &config(launch.shape), &params) })
     }
 

@@ -92,7 +92,7 @@ impl Plan {
     /// Plans the forward pass of `problem` on `target`.
     ///
     /// # Errors
-    /// As [`support`](crate::support): [`Error::Argument`](crate::Error::Argument) for a malformed
+    /// As [`support`](crate::support()): [`Error::Argument`](crate::Error::Argument) for a malformed
     /// problem, [`Error::Unsupported`](crate::Error::Unsupported) for one that the target's
     /// kernels do not take.
     pub fn forward(target: &Target, problem: &Problem) -> Result<Self> {

@@ -1,0 +1,187 @@
+//! The forward kernels, timed by events on the device. Fails where there is no GPU.
+//!
+//! `cargo bench -p fa3 --bench forward`. Criterion's own clock would count what the host does; here
+//! an iteration is one launch on the device.
+
+#![allow(clippy::print_stderr, missing_docs)]
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use criterion::measurement::{Measurement, ValueFormatter};
+use criterion::{Criterion, Throughput};
+use fa3::{
+    Backend, Binding, Buffer, CudaBackend, DType, Operands, Options, Plan, Problem, Result, Sizes,
+    StreamHandle, Tensor, TensorSpec, Workspace,
+};
+use fa3_sys::driver::{Event, Stream};
+
+/// Time on the device, in nanoseconds.
+struct DeviceTime;
+
+/// Floating-point operations an iteration come as [`Throughput::Elements`].
+struct Teraflops;
+
+impl Measurement for DeviceTime {
+    type Intermediate = ();
+    type Value = f64;
+
+    // Every measurement here is made by `iter_custom`, which has events of its own.
+    fn start(&self) {}
+
+    fn end(&self, (): ()) -> f64 {
+        0.0
+    }
+
+    fn add(&self, a: &f64, b: &f64) -> f64 {
+        a + b
+    }
+
+    fn zero(&self) -> f64 {
+        0.0
+    }
+
+    fn to_f64(&self, value: &f64) -> f64 {
+        *value
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        &Teraflops
+    }
+}
+
+impl ValueFormatter for Teraflops {
+    fn scale_values(&self, _: f64, values: &mut [f64]) -> &'static str {
+        values.iter_mut().for_each(|value| *value /= 1e3);
+        "µs"
+    }
+
+    fn scale_throughputs(&self, _: f64, throughput: &Throughput, values: &mut [f64]) -> &'static str {
+        match *throughput {
+            Throughput::Elements(flops) => {
+                // Operations a nanosecond are thousandths of a teraflop a second.
+                values
+                    .iter_mut()
+                    .for_each(|value| *value = flops as f64 / *value / 1e3);
+                "TFLOP/s"
+            }
+            _ => self.scale_values(0.0, values),
+        }
+    }
+
+    fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
+        "ns"
+    }
+}
+
+/// A problem of 16k tokens and hidden size 2048, bound to memory of its own.
+struct Bound {
+    binding: Binding,
+    _buffers: [Buffer; 5],
+}
+
+impl Bound {
+    fn new(backend: &Arc<dyn Backend>, problem: &Problem) -> Result<Self> {
+        let plan = Arc::new(Plan::forward(&backend.target(), problem)?);
+        let bytes = |spec: TensorSpec| spec.layout.span().unwrap_or(0) * spec.dtype.size();
+        // One half in bf16 is 0x3f00, so that every byte pair is a plain number.
+        let input = |spec| Buffer::from_bytes(backend, &[0x00, 0x3f].repeat(bytes(spec) / 2));
+        let buffers = [
+            input(problem.q)?,
+            input(problem.k)?,
+            input(problem.v)?,
+            Buffer::zeroed(backend, bytes(problem.o))?,
+            Buffer::zeroed(backend, plan.dims().lse_len * 4)?,
+        ];
+        let tensor = |n: usize, spec| Tensor {
+            pointer: buffers[n].pointer(),
+            spec,
+        };
+        let operands = Operands {
+            lse: Some(buffers[4].pointer()),
+            ..Operands::new(
+                tensor(0, problem.q),
+                tensor(1, problem.k),
+                tensor(2, problem.v),
+                tensor(3, problem.o),
+            )
+        };
+        let binding = plan.bind(backend, &operands, Workspace::Own)?;
+        Ok(Self {
+            binding,
+            _buffers: buffers,
+        })
+    }
+
+    /// Nanoseconds that the device takes for `iterations` runs.
+    fn time(&self, cuda: &CudaBackend, stream: &Stream, iterations: u64) -> Result<f64> {
+        let (start, end) = (
+            Event::with_timing(cuda.context())?,
+            Event::with_timing(cuda.context())?,
+        );
+        start.record(stream)?;
+        for _ in 0..iterations {
+            // SAFETY: the operands live in `self` until the event is synchronised.
+            unsafe { self.binding.run(StreamHandle::from_raw(stream.raw()))? };
+        }
+        end.record(stream)?;
+        end.synchronize().map_err(|error| cuda.explain(error))?;
+        Ok(f64::from(end.elapsed_ms_since(&start)?) * 1e6)
+    }
+}
+
+fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
+    let cuda = Arc::new(CudaBackend::open(0)?);
+    let backend: Arc<dyn Backend> = Arc::clone(&cuda) as _;
+    let stream = Stream::new(cuda.context())?;
+    let mut failed = None;
+    for d in [64, 128, 256] {
+        for causal in [false, true] {
+            let mut group =
+                criterion.benchmark_group(format!("bf16 d{d}{}", if causal { " causal" } else { "" }));
+            for sequence in [1024, 4096, 16384] {
+                let sizes = Sizes::new(16384 / sequence, sequence, 2048 / d, d);
+                let problem = Problem::dense(
+                    DType::Bf16,
+                    sizes,
+                    Options {
+                        causal,
+                        ..Options::default()
+                    },
+                );
+                let bound = Bound::new(&backend, &problem)?;
+                group.throughput(Throughput::Elements(bound.binding.plan().work().flops as u64));
+                group.bench_function(sequence.to_string(), |bencher| {
+                    bencher.iter_custom(|iterations| {
+                        bound.time(&cuda, &stream, iterations).unwrap_or_else(|error| {
+                            failed = Some(error);
+                            f64::NAN
+                        })
+                    });
+                });
+                if let Some(error) = failed.take() {
+                    return Err(error);
+                }
+            }
+            group.finish();
+        }
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let mut criterion = Criterion::default()
+        .with_measurement(DeviceTime)
+        .sample_size(20)
+        .configure_from_args();
+    match benches(&mut criterion) {
+        Ok(()) => {
+            criterion.final_summary();
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What attention computes here, on every backend.
+//!
+//! # Layout
+//! Q and O are `[batch, sq, heads_q, dim]`, K and V `[batch, sk, heads_k, dim]`, with free
+//! [strides](crate::Layout) but for the last dimension, which is contiguous. Packed batches are
+//! `[1, total, heads, dim]`, sequence `n` at tokens `cu[n]..cu[n + 1]`. `heads_k` divides `heads_q`:
+//! query head `h` reads head `h / (heads_q / heads_k)` of K and V. V's heads may be narrower or
+//! wider than K's. The stride of a dimension of one element means nothing; a stride of zero repeats
+//! a slice, in inputs.
+//!
+//! # Scores
+//! `s = scale · q·k`, with `scale` = 1/√d unless [given](crate::Options::scale). A softcap turns it
+//! into `cap · tanh(s / cap)`. ALiBi then subtracts `slope · |i + sk − sq − j|`. Then the masks.
+//!
+//! # Masks
+//! Causality and windows are aligned at the bottom right: query `i` stands at position
+//! `i + (sk − sq)` among the keys. Causal: it sees key `j` when `j ≤ i + (sk − sq)`. A window of
+//! `left = W` keeps the `W` keys before its position and the key at it; `right` keeps those after.
+//! `(left, 0)` without causality equals causality with `left`. With more queries than keys, the
+//! first `sq − sk` causal rows see nothing.
+//!
+//! # Empty rows
+//! A row that sees no key is O = 0 with an LSE of −∞, never NaN. With a sink its LSE is the sink.
+//!
+//! # Log-sum-exp
+//! The natural logarithm of the softmax's denominator, f32, `[batch, heads_q, sq]`, or
+//! `[heads_q, total]` of a packed batch. A sink is one more logit a head, already scaled, in the
+//! denominator only; the LSE includes it.
+//!
+//! # Memory that is not attended to
+//! Keys and values beyond a sequence's used length may hold anything, NaN included, and reach
+//! nothing. Within it, values are finite.
+//!
+//! # Bits
+//! The same inputs on the same target give the same bits, run after run.
