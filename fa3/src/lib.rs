@@ -83,3 +83,7 @@ pub use problem::{Operand, Operands, Problem, Sequences, Sizes};
 pub use support::support;
 pub use target::{CpuTarget, CudaTarget, Target};
 pub use tensor::{Layout, Place, Pointer, Tensor, TensorSpec};
+
+#[cfg(all(doctest, feature = "cpu"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

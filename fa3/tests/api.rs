@@ -1,0 +1,131 @@
+//! The conveniences: on the CPU by their results, on the mock by what would reach a GPU.
+
+use std::sync::Arc;
+
+use fa3::{
+    Backend, Call, CpuBackend, CudaTarget, DType, Device, DeviceTensor, Error, HostInputs, HostSequences,
+    HostTensor, MockBackend, Options, Problem, Sizes, Target, attention, attention_with,
+};
+use half::bf16;
+
+fn mock() -> (Arc<MockBackend>, Device) {
+    let mock = Arc::new(MockBackend::new(Target::Cuda(CudaTarget::H200)));
+    let device = Device::new(Arc::clone(&mock) as Arc<dyn Backend>, "a recorded H200");
+    (mock, device)
+}
+
+#[test]
+fn host_slices_are_uploaded_computed_and_downloaded_and_all_memory_is_freed() {
+    let (mock, device) = mock();
+    let data = vec![bf16::ONE; 2 * 64 * 4 * 64];
+    let tensor = HostTensor::new([2, 64, 4, 64], &data).unwrap();
+    let output = attention(&device, tensor, tensor, tensor, &Options::default()).unwrap();
+    assert_eq!((output.o.len(), output.lse.len()), (data.len(), 2 * 4 * 64));
+    let count = |wanted: fn(&Call) -> bool| mock.calls().iter().filter(|call| wanted(call)).count();
+    assert_eq!(count(|call| matches!(call, Call::Upload { .. })), 3);
+    assert_eq!(count(|call| matches!(call, Call::Launch(_))), 1);
+    assert_eq!(count(|call| matches!(call, Call::Download { .. })), 2);
+    let freed = count(|call| matches!(call, Call::Free { .. }));
+    assert_eq!(count(|call| matches!(call, Call::Allocate { .. })), freed);
+}
+
+#[test]
+fn what_the_target_does_not_take_is_refused_before_anything_is_allocated() {
+    let (mock, device) = mock();
+    let data = vec![bf16::ONE; 64 * 64];
+    let tensor = HostTensor::new([1, 64, 1, 64], &data).unwrap();
+    let options = Options {
+        softcap: Some(10.0),
+        ..Options::default()
+    };
+    let error = attention(&device, tensor, tensor, tensor, &options).unwrap_err();
+    assert!(matches!(error, Error::Unsupported(_)), "{error}");
+    assert_eq!(mock.calls(), []);
+}
+
+#[test]
+fn lengths_of_slices_are_checked() {
+    let data = [1.0f32; 12];
+    for shape in [[1, 3, 1, 3], [1, 3, 2, 3]] {
+        let error = HostTensor::new(shape, &data).unwrap_err();
+        assert!(matches!(error, Error::Length { given: 12, .. }), "{error}");
+    }
+    let device = Device::cpu();
+    assert!(DeviceTensor::upload(&device, [1, 3, 1, 3], &data).is_err());
+    assert!(DeviceTensor::<f32>::zeros(&device, [usize::MAX, 2, 1, 1]).is_err());
+}
+
+#[test]
+fn packed_lengths_used_keys_and_sinks_are_checked() {
+    let data = [1.0f32; 12];
+    let tensor = HostTensor::new([1, 6, 1, 2], &data).unwrap();
+    let plain = HostInputs::new(tensor, tensor, tensor);
+    let refused = |inputs: HostInputs<'_, f32>| {
+        attention_with(&Device::cpu(), &inputs, &Options::default())
+            .unwrap_err()
+            .to_string()
+    };
+    let packed = |cu_q, cu_k| HostInputs {
+        sequences: HostSequences::Packed { cu_q, cu_k },
+        ..plain
+    };
+    let good: &[i32] = &[0, 2, 6];
+    attention_with(&Device::cpu(), &packed(good, good), &Options::default()).unwrap();
+    for wrong in [&[0, 2, 5][..], &[1, 2, 6], &[0, 7, 6], &[0, 6], &[], &[0, -2, 6]] {
+        refused(packed(good, wrong));
+        refused(packed(wrong, good));
+    }
+    for wrong in [&[7][..], &[-1], &[6, 6]] {
+        refused(HostInputs {
+            sequences: HostSequences::UsedKeys(wrong),
+            ..plain
+        });
+    }
+    assert!(
+        refused(HostInputs {
+            sinks: Some(&[0.0, 1.0]),
+            ..plain
+        })
+        .contains("sinks")
+    );
+}
+
+#[test]
+fn the_bits_do_not_depend_on_the_number_of_threads() {
+    let data: Vec<f32> = (0..2 * 70 * 3 * 16)
+        .map(|n| ((n * 37) % 101) as f32 / 50.0 - 1.0)
+        .collect();
+    let tensor = HostTensor::new([2, 70, 3, 16], &data).unwrap();
+    let on = |threads| {
+        let backend = CpuBackend::with_threads(threads).unwrap();
+        let device = Device::new(Arc::new(backend), "cpu");
+        attention(
+            &device,
+            tensor,
+            tensor,
+            tensor,
+            &Options {
+                causal: true,
+                ..Options::default()
+            },
+        )
+        .unwrap()
+    };
+    let (one, three) = (on(1), on(3));
+    assert_eq!((one.o, one.lse), (three.o, three.lse));
+    assert!(CpuBackend::with_threads(0).is_err());
+}
+
+#[test]
+fn a_plan_says_where_it_may_run_and_a_choice_says_why() {
+    let problem = Problem::dense(DType::F32, Sizes::new(1, 4, 1, 8), Options::default());
+    let choice = Device::best_for(&problem).unwrap();
+    assert!(matches!(choice.device.target(), Target::Cpu(_)));
+    assert!(
+        !choice.rejected.is_empty() && choice.to_string().contains("because"),
+        "{choice}"
+    );
+    let mut wrong = problem;
+    wrong.k.layout.shape[3] = 4;
+    assert!(matches!(Device::best_for(&wrong), Err(Error::Argument { .. })));
+}
