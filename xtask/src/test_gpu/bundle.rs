@@ -40,7 +40,7 @@ pub(super) fn pack(workspace: &Workspace, folder: &Path, sanitize: bool) -> Resu
         add(&programs::example(workspace, name)?, &folder.join(name))?;
     }
     if sanitize {
-        pack_sanitizer(workspace, &folder.join("sanitizer"))?;
+        pack_sanitizer(workspace, &folder.join("sanitizer.tar.gz"))?;
     }
     let script = folder.join(MARK);
     fs::write(&script, SCRIPT).at(&script)?;
@@ -67,19 +67,20 @@ fn add(program: &Program, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the programs and libraries of compute-sanitizer, without its documentation.
+/// Packs the programs and libraries of compute-sanitizer, without its documentation and headers;
+/// the script unpacks them.
 fn pack_sanitizer(workspace: &Workspace, to: &Path) -> Result<()> {
     let program = toolkit::sanitizer(workspace)?;
     let from = program.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(to).at(to)?;
+    let mut command = Command::new("tar");
+    command.arg("-czf").arg(to).arg("-C").arg(from);
     for entry in fs::read_dir(from).at(from)? {
         let path = entry.at(from)?.path();
         if let (true, Some(name)) = (path.is_file(), path.file_name()) {
-            fs::copy(&path, to.join(name)).at(&path)?;
+            command.arg(name);
         }
     }
-    let program = to.join("compute-sanitizer");
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).at(&program)
+    process::output(command).map(drop)
 }
 
 fn size(folder: &Path) -> Result<u64> {

@@ -18,6 +18,9 @@ for argument in "$@"; do
     case "$argument" in
     --sanitize)
         sanitizer="$PWD/sanitizer/compute-sanitizer"
+        if [ -f sanitizer.tar.gz ] && [ ! -d sanitizer ]; then
+            mkdir sanitizer && tar -xzf sanitizer.tar.gz -C sanitizer && chmod +x sanitizer/* || exit 2
+        fi
         [ -x "$sanitizer" ] || sanitizer="$(command -v compute-sanitizer)" || {
             echo "error: no compute-sanitizer in this bundle or on PATH; pack it with --bundle DIR --sanitize" >&2
             exit 2
