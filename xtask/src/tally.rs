@@ -28,9 +28,10 @@ impl Tally {
     }
 
     /// Sums the result lines of test programs. A run that failed without saying which test did
-    /// (it did not compile, or it crashed) counts as one failure.
+    /// (it did not compile, or it crashed), or that gave no result, counts as one failure.
     pub(crate) fn of_tests(success: bool, output: &str) -> Self {
         let mut tally = Self::default();
+        let mut results = 0;
         for line in output
             .lines()
             .filter_map(|line| line.trim().strip_prefix("test result: "))
@@ -39,10 +40,11 @@ impl Tally {
                 let (before, _) = line.split_once(what)?;
                 before.rsplit(' ').next()?.parse::<usize>().ok()
             };
+            results += 1;
             tally.passed += count(" passed").unwrap_or(0);
             tally.failed += count(" failed").unwrap_or(0);
         }
-        if !success && tally.failed == 0 {
+        if (!success && tally.failed == 0) || results == 0 {
             tally.failed = 1;
         }
         tally
@@ -83,7 +85,7 @@ mod tests {
     #[test]
     fn a_crash_is_a_failure_and_nothing_is_no_success() {
         assert_eq!(Tally::of_tests(false, OK), Tally { passed: 9, failed: 1 });
-        assert!(!Tally::of_tests(true, "no tests").is_success());
+        assert_eq!(Tally::of_tests(true, "no tests"), Tally::failed(1));
         assert!(!Tally::failed(1).is_success());
         assert!(Tally::of(true).is_success());
     }

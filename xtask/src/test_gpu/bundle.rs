@@ -11,8 +11,16 @@ use crate::process;
 use crate::toolkit;
 use crate::workspace::Workspace;
 
-/// How compute-sanitizer is called, here and by the script.
-pub(super) const MEMCHECK: [&str; 4] = ["--tool", "memcheck", "--error-exitcode", "86"];
+/// How compute-sanitizer is called, here and by the script. A filter may leave a program without a
+/// test, and so without a CUDA call.
+pub(super) const MEMCHECK: [&str; 6] = [
+    "--tool",
+    "memcheck",
+    "--error-exitcode",
+    "86",
+    "--require-cuda-init",
+    "no",
+];
 
 /// What is packed beside the tests: the main job and the timing server.
 const EXAMPLES: [&str; 2] = ["attention", "serve"];

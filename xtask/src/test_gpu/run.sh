@@ -25,7 +25,7 @@ for argument in "$@"; do
             echo "error: no compute-sanitizer in this bundle or on PATH; pack it with --bundle DIR --sanitize" >&2
             exit 2
         }
-        checker=("$sanitizer" --tool memcheck --error-exitcode 86)
+        checker=("$sanitizer" --tool memcheck --error-exitcode 86 --require-cuda-init no)
         limit="${limit:-3600}"
         ;;
     -*)
@@ -63,8 +63,11 @@ for program in tests/*; do
     elif [ "$code" -ne 0 ]; then
         verdict="failed with code $code"
     fi
-    # A program that fails without naming a test counts as one failure.
-    if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then
+    # A program that fails without naming a test, or ends without a result, counts as one failure.
+    if ! grep -q '^test result: ' "$log"; then
+        verdict="$verdict, no result"
+        bad=1
+    elif [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then
         bad=1
     fi
     passed=$((passed + ok))
