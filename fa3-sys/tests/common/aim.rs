@@ -234,21 +234,21 @@ fn nudge(rng: &mut Pcg64Mcg, args: &mut Args, rule: Rule, side: Side) {
     }
 }
 
-/// Makes the im2col box of this spatial dimension 1 or 2^31 - 1 pixels, as the driver counts them, or
-/// one beyond.
+/// Makes the im2col box of this spatial dimension a pixel or two, or none at all, or ends it where
+/// 32 bits end. The driver counts in 32 bits, so that an extent larger by 2^32 is the same.
 fn corner_area(rng: &mut Pcg64Mcg, args: &mut Args, legal: bool, spatial: usize) {
-    let (anew, half) = (1_i64 << 32, corner_half(args.rank));
-    let sizes = if legal {
-        &[1, 2, (1 << 31) - 2, (1 << 31) - 1, anew + 1, anew + 2][..]
-    } else {
-        &[0, 0, 1 << 31, anew][..]
-    };
-    let size = *sizes.choose(rng).unwrap();
+    let half = corner_half(args.rank);
     let lower = rng.random_range(-half..half);
     let upper = rng.random_range(-half..half);
-    let extent = size + i64::from(lower) - i64::from(upper);
+    let (lower_end, last) = (i64::from(lower), i64::from(i32::MAX));
+    let anew = if rng.random_bool(0.5) { 1_i64 << 32 } else { 0 };
+    let end = match (legal, rng.random_bool(0.5)) {
+        (true, true) => last - i64::from(rng.random_bool(0.5)),
+        (true, false) => anew + lower_end + rng.random_range(1..=2),
+        (false, _) => anew + lower_end,
+    };
     let dim = spatial + args.first_spatial();
-    args.extents[dim] = u64::try_from(extent).unwrap_or(0);
+    args.extents[dim] = u64::try_from(end - i64::from(upper)).unwrap_or(0);
     let columns = args.columns.as_mut().unwrap();
     columns.lower[spatial] = lower;
     columns.upper[spatial] = upper;

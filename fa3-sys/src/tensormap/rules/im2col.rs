@@ -43,20 +43,15 @@ pub(super) fn corner_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(),
     each(Rule::CornerRange, "pixelBoxUpperCorner", upper, limit, 1, visit)
 }
 
-/// `pixelBoxUpperCorner`: the box has a non-zero area. Its size in a spatial dimension is the
-/// extent, less the lower offset, plus the upper one.
+/// `pixelBoxUpperCorner`: the box has a non-zero area. In a spatial dimension it reaches from the
+/// lower offset to the extent plus the upper one.
 ///
-/// Observed: the size is a signed number of 32 bits, so that from 2^31 on it is negative and from
-/// 2^32 on counts anew; and with interleave the extents are those from dimension 0 on.
+/// Observed: the end is a signed number of 32 bits, which wraps around; and with interleave the
+/// extents are those from dimension 0 on.
 pub(super) fn corner_area(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
     let Some(columns) = columns(desc) else {
         return Ok(());
     };
-    let limit = Limit::Range {
-        min: 1,
-        max: (1 << 31) - 1,
-    };
-    let anew = |size| if size < 1 << 32 { size } else { size - (1 << 32) };
     let first = usize::from(desc.interleave() == Interleave::None);
     let spatial = desc
         .extents()
@@ -64,12 +59,16 @@ pub(super) fn corner_area(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), 
         .skip(first)
         .take(desc.rank().saturating_sub(2));
     let offsets = columns.lower_corner().iter().zip(columns.upper_corner());
-    let sizes = spatial
-        .zip(offsets)
-        .map(|(&extent, (&lower, &upper))| i128::from(extent) + i128::from(upper) - i128::from(lower));
     (0..)
-        .zip(sizes.map(anew))
-        .map(|(dim, size)| number(Rule::CornerArea, "pixelBox", Some(dim), size, limit))
+        .zip(spatial.zip(offsets))
+        .map(|(dim, (&extent, (&lower, &upper)))| {
+            let end = (extent as i32).wrapping_add(upper);
+            let limit = Limit::Range {
+                min: i128::from(lower) + 1,
+                max: i32::MAX.into(),
+            };
+            number(Rule::CornerArea, "pixelBox", Some(dim), end, limit)
+        })
         .try_for_each(visit)
 }
 

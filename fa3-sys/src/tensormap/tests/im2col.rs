@@ -53,7 +53,7 @@ fn im2col_boxes_hold_a_pixel() {
 }
 
 #[test]
-fn im2col_boxes_are_counted_in_31_bits() {
+fn im2col_boxes_end_within_31_bits() {
     let width = |extent: u64, lower: i32, upper: i32| {
         TensorMapDesc::im2col(
             DataType::F16,
@@ -69,8 +69,10 @@ fn im2col_boxes_are_counted_in_31_bits() {
     for (extent, lower, upper, legal) in [
         ((1 << 31) - 1, 0, 0, true),
         (1 << 31, 0, 0, false),
-        ((1 << 31) + 5, 7, 1, true),
-        ((1 << 31) - 5, 1, 6, false),
+        ((1 << 31) + 5, 7, -6, true),
+        ((1 << 31) + 5, 7, -5, false),
+        ((1 << 31) - 5, 1, 4, true),
+        ((1 << 31) - 5, 1, 5, false),
         ((1 << 32) - 1, 0, 0, false),
         (1 << 32, 0, 0, false),
         (1 << 32, 4, 5, true),
