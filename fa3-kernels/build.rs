@@ -13,9 +13,7 @@ mod table;
 fn main() -> Result<(), Box<dyn error::Error>> {
     println!("cargo::rerun-if-changed=table.rs");
     let folder = |name: &str| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .ok_or_else(|| io::Error::other(format!("{name} is not set")))
+        env::var_os(name).map(PathBuf::from).ok_or_else(|| io::Error::other(format!("{name} is not set")))
     };
     let root = folder("CARGO_MANIFEST_DIR")?;
     let roots = source_roots(&root, &[folder("DEP_FA3_TMA_INCLUDE")?]);

@@ -72,12 +72,7 @@ impl ForwardKernel {
 
     /// The kernel's `extern "C"` name.
     pub fn symbol(&self) -> String {
-        format!(
-            "fa3_fwd_sm90_{}_d{}_m{}",
-            self.operand.name(),
-            self.head_dim,
-            self.tile_m()
-        )
+        format!("fa3_fwd_sm90_{}_d{}_m{}", self.operand.name(), self.head_dim, self.tile_m())
     }
 
     fn unit(&self) -> Unit {
@@ -86,13 +81,7 @@ impl ForwardKernel {
             symbol: self.symbol(),
             source: "kernels/sm90/forward.cu",
             arches: &[Arch::Sm90a],
-            expect_sass: &[
-                "HGMMA",
-                "UTMALDG",
-                "UTMASTG",
-                "USETMAXREG.TRY_ALLOC",
-                "USETMAXREG.DEALLOC",
-            ],
+            expect_sass: &["HGMMA", "UTMALDG", "UTMASTG", "USETMAXREG.TRY_ALLOC", "USETMAXREG.DEALLOC"],
             defines: vec![
                 ("FA3_OPERAND_BF16", flag(self.operand == Operand::Bf16)),
                 ("FA3_HEAD_DIM", self.head_dim.to_string()),
@@ -130,18 +119,9 @@ const fn rows(operand: Operand) -> [ForwardKernel; 4] {
     };
     [
         ForwardKernel { head_dim: 64, ..d128 },
-        ForwardKernel {
-            head_dim: 64,
-            consumers: 3,
-            ..d128
-        },
+        ForwardKernel { head_dim: 64, consumers: 3, ..d128 },
         d128,
-        ForwardKernel {
-            head_dim: 256,
-            tile_n: 80,
-            output_over_query: true,
-            ..d128
-        },
+        ForwardKernel { head_dim: 256, tile_n: 80, output_over_query: true, ..d128 },
     ]
 }
 

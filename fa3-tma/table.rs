@@ -11,24 +11,9 @@ pub(crate) fn units() -> Vec<Unit> {
     let accumulate = [(1, 3), (2, 1), (3, 2), (4, 2), (5, 2)];
     let broadcast = [(1, 1), (2, 2), (3, 3), (4, 2), (5, 2)];
     let kernels = [
-        (
-            "stream",
-            "kernels/stream.cu",
-            &stream[..],
-            &["UTMALDG", "SYNCS"][..],
-        ),
-        (
-            "accumulate",
-            "kernels/accumulate.cu",
-            &accumulate[..],
-            &["UTMALDG", "UTMASTG", "UTMAREDG"][..],
-        ),
-        (
-            "broadcast",
-            "kernels/broadcast.cu",
-            &broadcast[..],
-            &["UTMALDG", "UCGABAR"][..],
-        ),
+        ("stream", "kernels/stream.cu", &stream[..], &["UTMALDG", "SYNCS"][..]),
+        ("accumulate", "kernels/accumulate.cu", &accumulate[..], &["UTMALDG", "UTMASTG", "UTMAREDG"][..]),
+        ("broadcast", "kernels/broadcast.cu", &broadcast[..], &["UTMALDG", "UCGABAR"][..]),
     ];
     kernels
         .into_iter()

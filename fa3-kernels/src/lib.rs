@@ -63,21 +63,12 @@ pub enum EntryError {
 /// [`EntryError::Missing`] when it was not built or was built from other sources;
 /// [`EntryError::Unknown`] when the table has no such kernel.
 pub fn entry(symbol: &str, arch: Arch) -> Result<&'static KernelEntry, EntryError> {
-    if let Some(entry) = entries()
-        .iter()
-        .find(|entry| entry.symbol == symbol && entry.arch == arch)
-    {
+    if let Some(entry) = entries().iter().find(|entry| entry.symbol == symbol && entry.arch == arch) {
         return Ok(entry);
     }
-    match missing()
-        .iter()
-        .find(|missing| missing.symbol == symbol && missing.arch == arch)
-    {
+    match missing().iter().find(|missing| missing.symbol == symbol && missing.arch == arch) {
         Some(missing) => Err((*missing).into()),
-        None => Err(EntryError::Unknown {
-            symbol: symbol.to_owned(),
-            arch,
-        }),
+        None => Err(EntryError::Unknown { symbol: symbol.to_owned(), arch }),
     }
 }
 
@@ -96,11 +87,7 @@ impl ForwardKernel {
     /// The boxes that the kernel's loads and stores assume: panels of 64 columns (128 bytes, one
     /// swizzle span), as many rows as Q's tile, a key tile, and one warpgroup's share of O.
     pub const fn boxes(&self) -> Boxes {
-        Boxes {
-            q: [64, self.tile_m(), 1, 1],
-            kv: [64, self.tile_n, 1, 1],
-            o: [64, 64, 1, 1],
-        }
+        Boxes { q: [64, self.tile_m(), 1, 1], kv: [64, self.tile_n, 1, 1], o: [64, 64, 1, 1] }
     }
 }
 
@@ -114,10 +101,7 @@ mod tests {
         let symbols: HashSet<_> = forward_kernels().map(ForwardKernel::symbol).collect();
         assert_eq!(symbols.len(), forward_kernels().count());
         for kernel in forward_kernels() {
-            assert!(
-                kernel.shared_bytes() <= Arch::Sm90a.max_shared_bytes(),
-                "{kernel:?}"
-            );
+            assert!(kernel.shared_bytes() <= Arch::Sm90a.max_shared_bytes(), "{kernel:?}");
         }
     }
 
@@ -127,16 +111,9 @@ mod tests {
         assert_eq!(entries().len() + missing().len(), units.len());
         for unit in units {
             let found = entry(&unit.symbol, Arch::Sm90a);
-            assert!(
-                !matches!(found, Err(EntryError::Unknown { .. })),
-                "{}",
-                unit.symbol
-            );
+            assert!(!matches!(found, Err(EntryError::Unknown { .. })), "{}", unit.symbol);
         }
-        assert!(matches!(
-            entry("nothing", Arch::Sm90a),
-            Err(EntryError::Unknown { .. })
-        ));
+        assert!(matches!(entry("nothing", Arch::Sm90a), Err(EntryError::Unknown { .. })));
     }
 }
 

@@ -34,9 +34,7 @@ impl Arch {
         match (major, minor) {
             (9, 0) => Ok(Self::Sm90a),
             (10, 0) => Ok(Self::Sm100a),
-            _ => Err(UnsupportedArch {
-                found: format!("compute capability {major}.{minor}"),
-            }),
+            _ => Err(UnsupportedArch { found: format!("compute capability {major}.{minor}") }),
         }
     }
 
@@ -78,9 +76,7 @@ impl FromStr for Arch {
         Self::ALL
             .into_iter()
             .find(|arch| arch.target() == text)
-            .ok_or_else(|| UnsupportedArch {
-                found: format!("`{text}`"),
-            })
+            .ok_or_else(|| UnsupportedArch { found: format!("`{text}`") })
     }
 }
 

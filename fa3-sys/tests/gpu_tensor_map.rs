@@ -2,11 +2,7 @@
 //!
 //! Where they differ, the failure's message is the whole of what the run can tell. With
 //! `FA3_TEST_OUT` set to a folder, every verdict is written there too, as `tensor_maps.tsv`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "clippy sees no test in a test's helpers"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy sees no test in a test's helpers")]
 
 mod common;
 
@@ -32,11 +28,7 @@ fn our_verdict_is_the_drivers() {
     let arch = context.arch();
     let answers: Vec<_> = suite(SEED)
         .into_iter()
-        .map(|args| Answer {
-            ours: args.verdict(arch),
-            code: ask(&context, &args),
-            args,
-        })
+        .map(|args| Answer { ours: args.verdict(arch), code: ask(&context, &args), args })
         .collect();
     let report = report(&answers, arch);
     println!("{}\n{report}", context.device());
@@ -45,10 +37,7 @@ fn our_verdict_is_the_drivers() {
     }
     let differ = answers.iter().filter(|answer| !answer.agrees()).count();
     assert_eq!(differ, 0, "verdicts differ:\n{report}");
-    assert!(
-        answers.iter().all(|answer| answer.code <= 1),
-        "codes that are no verdict:\n{report}"
-    );
+    assert!(answers.iter().all(|answer| answer.code <= 1), "codes that are no verdict:\n{report}");
 }
 
 #[test]
@@ -59,11 +48,6 @@ fn an_encoded_map_holds_its_address_alone() {
     let (map, other) = (encode(0x7f00_0000_0000), encode(0x7f00_1000_0000));
     assert_eq!(map, encode(0x7f00_0000_0000));
     assert_ne!(map, other);
-    let changed = map
-        .as_bytes()
-        .iter()
-        .zip(other.as_bytes())
-        .filter(|(a, b)| a != b)
-        .count();
+    let changed = map.as_bytes().iter().zip(other.as_bytes()).filter(|(a, b)| a != b).count();
     assert!(changed <= 8, "{map:?}\n{other:?}");
 }

@@ -18,11 +18,7 @@ fn a_missing_driver_is_an_error_and_a_present_one_works() {
             assert!(devices.iter().all(|device| device.sm_count > 0), "{devices:?}");
         }
         Err(error) => {
-            assert_eq!(
-                matches!(error, DriverError::DriverNotFound { .. }),
-                library.is_err(),
-                "{error}"
-            );
+            assert_eq!(matches!(error, DriverError::DriverNotFound { .. }), library.is_err(), "{error}");
             assert_eq!(devices(), Err(error.clone()));
             assert_eq!(Context::open(0), Err(error));
         }

@@ -89,14 +89,8 @@ fn the_suite_is_half_legal_and_covers_every_limit() {
         }
     }
     for (rule, [legal, illegal]) in counts {
-        assert!(
-            legal + illegal >= 200,
-            "{rule:?}: {legal} legal and {illegal} illegal at the limit"
-        );
-        assert!(
-            legal.min(illegal) >= PER_SIDE,
-            "{rule:?}: {legal} legal and {illegal} illegal at the limit"
-        );
+        assert!(legal + illegal >= 200, "{rule:?}: {legal} legal and {illegal} illegal at the limit");
+        assert!(legal.min(illegal) >= PER_SIDE, "{rule:?}: {legal} legal and {illegal} illegal at the limit");
     }
 }
 
@@ -109,14 +103,7 @@ fn the_suite_is_the_same_for_the_same_seed() {
 #[test]
 fn a_map_far_from_every_limit_counts_for_none() {
     let mut rng = Pcg64Mcg::seed_from_u64(SEED);
-    let mut args: Args = legal(
-        &mut rng,
-        &Wish {
-            im2col: Some(false),
-            min_rank: 2,
-            ..Wish::default()
-        },
-    );
+    let mut args: Args = legal(&mut rng, &Wish { im2col: Some(false), min_rank: 2, ..Wish::default() });
     args.rank = 3;
     args.data_type = fa3_sys::tensormap::DataType::F16;
     args.extents = [1000; 6];
@@ -161,27 +148,11 @@ fn a_report_names_what_the_driver_lacks_and_what_it_adds() {
         (refuses && !pixels) || zero
     });
     let text = report(&other, ARCH);
-    let line = |start: &str| {
-        text.lines()
-            .find(|line| line.starts_with(start))
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
     assert!(line("PixelRange").ends_with("does not know it"), "{text}");
-    assert!(
-        line("we refuse for PixelRange, the driver accepts").ends_with(char::is_numeric),
-        "{text}"
-    );
-    assert!(
-        text.contains("we accept, at no limit in particular, the driver refuses"),
-        "{text}"
-    );
+    assert!(line("we refuse for PixelRange, the driver accepts").ends_with(char::is_numeric), "{text}");
+    assert!(text.contains("we accept, at no limit in particular, the driver refuses"), "{text}");
     let mut traits = text.lines().skip_while(|line| !line.ends_with("  trait")).skip(1);
-    assert!(
-        traits
-            .next()
-            .is_some_and(|line| line.ends_with("  a stride of 0")),
-        "{text}"
-    );
+    assert!(traits.next().is_some_and(|line| line.ends_with("  a stride of 0")), "{text}");
     assert_eq!(lines(&other).lines().count(), CASES);
 }

@@ -1,10 +1,6 @@
 //! Our verdict on tensor maps is the one that a driver gave, without a GPU: the file of recorded
 //! verdicts says how they were recorded.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "clippy sees no test in a test's helpers"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy sees no test in a test's helpers")]
 
 mod common;
 
@@ -46,10 +42,7 @@ fn each_rule_is_the_only_reason_for_some_verdicts() {
     }
     // Hopper has none of the types whose rules need Blackwell.
     for rule in rules().filter(|&rule| !needs_blackwell(rule)) {
-        assert!(
-            alone.get(&rule).is_some_and(|&count| count >= 5),
-            "{rule:?}: {alone:?}"
-        );
+        assert!(alone.get(&rule).is_some_and(|&count| count >= 5), "{rule:?}: {alone:?}");
     }
     assert!(recorded().iter().filter(|(_, accepted)| *accepted).count() >= 200);
 }

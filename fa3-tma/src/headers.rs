@@ -54,15 +54,9 @@ mod tests {
     fn they_include_nothing_but_each_other() {
         for (name, text) in HEADERS {
             assert!(text.contains("#pragma once"), "{name}");
-            for line in text
-                .lines()
-                .filter(|line| line.trim_start().starts_with("#include"))
-            {
+            for line in text.lines().filter(|line| line.trim_start().starts_with("#include")) {
                 let target = line.split('"').nth(1).unwrap_or_default();
-                assert!(
-                    HEADERS.iter().any(|(other, _)| *other == target),
-                    "{name}: {line}"
-                );
+                assert!(HEADERS.iter().any(|(other, _)| *other == target), "{name}: {line}");
             }
         }
     }

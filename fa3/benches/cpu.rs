@@ -1,11 +1,7 @@
 //! Attention on the CPU beside the two matrix products that it cannot do without: the same shapes,
 //! the same GEMM crate, all threads. The last lines say how the speeds compare; half is the goal.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a benchmark reports to a person"
-)]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark reports to a person")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -29,31 +25,15 @@ struct Attention {
 
 impl Attention {
     fn new(device: &Device, d: usize, causal: bool) -> Self {
-        let sizes = fa3::Sizes {
-            batch: 1,
-            sq: SEQUENCE,
-            sk: SEQUENCE,
-            heads_q: HEADS,
-            heads_k: HEADS,
-            d,
-            dv: d,
-        };
-        let options = Options {
-            causal,
-            ..Options::default()
-        };
-        let problem = Problem {
-            lse: false,
-            ..Problem::dense(DType::F32, sizes, options)
-        };
+        let sizes =
+            fa3::Sizes { batch: 1, sq: SEQUENCE, sk: SEQUENCE, heads_q: HEADS, heads_k: HEADS, d, dv: d };
+        let options = Options { causal, ..Options::default() };
+        let problem = Problem { lse: false, ..Problem::dense(DType::F32, sizes, options) };
         let backend = device.backend();
         let memory = [1, 2, 3, 4].map(|n| {
             Buffer::from_bytes(backend, bytemuck::cast_slice(&values(HEADS * SEQUENCE * d, n))).unwrap()
         });
-        let tensor = |memory: &Buffer, spec: TensorSpec| Tensor {
-            pointer: memory.pointer(),
-            spec,
-        };
+        let tensor = |memory: &Buffer, spec: TensorSpec| Tensor { pointer: memory.pointer(), spec };
         let [q, k, v, o] = &memory;
         let operands = Operands::new(
             tensor(q, problem.q),
@@ -61,15 +41,8 @@ impl Attention {
             tensor(v, problem.v),
             tensor(o, problem.o),
         );
-        let binding = device
-            .plan(&problem)
-            .unwrap()
-            .bind(backend, &operands, Workspace::Own)
-            .unwrap();
-        Self {
-            binding,
-            _memory: memory,
-        }
+        let binding = device.plan(&problem).unwrap().bind(backend, &operands, Workspace::Own).unwrap();
+        Self { binding, _memory: memory }
     }
 
     fn run(&self) {
@@ -93,22 +66,12 @@ impl Products {
     fn new(d: usize) -> Self {
         let operand = |n| values(HEADS * SEQUENCE * d, n);
         let (s, o) = (vec![0.0; HEADS * SEQUENCE * SEQUENCE], operand(4));
-        Self {
-            d,
-            q: operand(1),
-            k: operand(2),
-            v: operand(3),
-            s,
-            o,
-        }
+        Self { d, q: operand(1), k: operand(2), v: operand(3), s, o }
     }
 
     fn run(&mut self) {
         let d = self.d;
-        let blocks = self
-            .s
-            .par_chunks_mut(ROWS * SEQUENCE)
-            .zip(self.o.par_chunks_mut(ROWS * d));
+        let blocks = self.s.par_chunks_mut(ROWS * SEQUENCE).zip(self.o.par_chunks_mut(ROWS * d));
         blocks.enumerate().for_each(|(block, (s, o))| {
             let head = block * ROWS / SEQUENCE * SEQUENCE * d;
             let q = &self.q[block * ROWS * d..][..ROWS * d];
@@ -140,9 +103,7 @@ fn multiply(
 }
 
 fn values(len: usize, seed: usize) -> Vec<f32> {
-    (0..len)
-        .map(|n| ((n * 7919 + seed * 104_729) % 1000) as f32 / 500.0 - 1.0)
-        .collect()
+    (0..len).map(|n| ((n * 7919 + seed * 104_729) % 1000) as f32 / 500.0 - 1.0).collect()
 }
 
 /// The shortest of several runs of either, taken in turn so that both meet the same machine.
@@ -153,9 +114,7 @@ fn shortest(mut a: impl FnMut(), mut b: impl FnMut()) -> (Duration, Duration) {
         start.elapsed()
     };
     let both = (0..30).map(|_| (timed(&mut a), timed(&mut b)));
-    both.fold((Duration::MAX, Duration::MAX), |(x, y), (a, b)| {
-        (x.min(a), y.min(b))
-    })
+    both.fold((Duration::MAX, Duration::MAX), |(x, y), (a, b)| (x.min(a), y.min(b)))
 }
 
 fn main() {
@@ -167,9 +126,7 @@ fn main() {
         let mut products = Products::new(d);
         let mut group = criterion.benchmark_group(format!("f32 1x{HEADS}x{SEQUENCE}x{SEQUENCE} d{d}"));
         group.throughput(Throughput::Elements(flops as u64));
-        group.bench_function("two products", |bencher| {
-            bencher.iter(|| black_box(&mut products).run())
-        });
+        group.bench_function("two products", |bencher| bencher.iter(|| black_box(&mut products).run()));
         for (name, causal, part) in [("attention", false, 1.0), ("causal attention", true, 0.5)] {
             let attention = Attention::new(&device, d, causal);
             group.bench_function(name, |bencher| bencher.iter(|| black_box(&attention).run()));

@@ -15,6 +15,10 @@ use fa3::{
     StreamHandle, Tensor, TensorSpec, Workspace,
 };
 use fa3_sys::driver::{Event, Stream};
+use half::bf16;
+
+#[path = "../examples/serve/random.rs"]
+mod random;
 
 /// Time on the device, in nanoseconds.
 struct DeviceTime;
@@ -60,9 +64,7 @@ impl ValueFormatter for Teraflops {
         match *throughput {
             Throughput::Elements(flops) => {
                 // Operations a nanosecond are thousandths of a teraflop a second.
-                values
-                    .iter_mut()
-                    .for_each(|value| *value = flops as f64 / *value / 1e3);
+                values.iter_mut().for_each(|value| *value = flops as f64 / *value / 1e3);
                 "TFLOP/s"
             }
             _ => self.scale_values(0.0, values),
@@ -84,19 +86,19 @@ impl Bound {
     fn new(backend: &Arc<dyn Backend>, problem: &Problem) -> Result<Self> {
         let plan = Arc::new(Plan::forward(&backend.target(), problem)?);
         let bytes = |spec: TensorSpec| spec.layout.span().unwrap_or(0) * spec.dtype.size();
-        // One half in bf16 is 0x3f00, so that every byte pair is a plain number.
-        let input = |spec| Buffer::from_bytes(backend, &[0x00, 0x3f].repeat(bytes(spec) / 2));
+        // Random inputs: constant ones draw less power, and the card then runs faster.
+        let input = |spec: TensorSpec, seed| {
+            let elements = random::normal::<bf16>(spec.layout.span().unwrap_or(0), seed);
+            Buffer::from_bytes(backend, bytemuck::cast_slice(&elements))
+        };
         let buffers = [
-            input(problem.q)?,
-            input(problem.k)?,
-            input(problem.v)?,
+            input(problem.q, 1)?,
+            input(problem.k, 2)?,
+            input(problem.v, 3)?,
             Buffer::zeroed(backend, bytes(problem.o))?,
             Buffer::zeroed(backend, plan.dims().lse_len * 4)?,
         ];
-        let tensor = |n: usize, spec| Tensor {
-            pointer: buffers[n].pointer(),
-            spec,
-        };
+        let tensor = |n: usize, spec| Tensor { pointer: buffers[n].pointer(), spec };
         let operands = Operands {
             lse: Some(buffers[4].pointer()),
             ..Operands::new(
@@ -107,18 +109,12 @@ impl Bound {
             )
         };
         let binding = plan.bind(backend, &operands, Workspace::Own)?;
-        Ok(Self {
-            binding,
-            _buffers: buffers,
-        })
+        Ok(Self { binding, _buffers: buffers })
     }
 
     /// Nanoseconds that the device takes for `iterations` runs.
     fn time(&self, cuda: &CudaBackend, stream: &Stream, iterations: u64) -> Result<f64> {
-        let (start, end) = (
-            Event::with_timing(cuda.context())?,
-            Event::with_timing(cuda.context())?,
-        );
+        let (start, end) = (Event::with_timing(cuda.context())?, Event::with_timing(cuda.context())?);
         start.record(stream)?;
         for _ in 0..iterations {
             // SAFETY: the operands live in `self` until the event is synchronised.
@@ -141,14 +137,7 @@ fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
                 criterion.benchmark_group(format!("bf16 d{d}{}", if causal { " causal" } else { "" }));
             for sequence in [1024, 4096, 16384] {
                 let sizes = Sizes::new(16384 / sequence, sequence, 2048 / d, d);
-                let problem = Problem::dense(
-                    DType::Bf16,
-                    sizes,
-                    Options {
-                        causal,
-                        ..Options::default()
-                    },
-                );
+                let problem = Problem::dense(DType::Bf16, sizes, Options { causal, ..Options::default() });
                 let bound = Bound::new(&backend, &problem)?;
                 group.throughput(Throughput::Elements(bound.binding.plan().work().flops as u64));
                 group.bench_function(sequence.to_string(), |bencher| {
@@ -170,10 +159,8 @@ fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    let mut criterion = Criterion::default()
-        .with_measurement(DeviceTime)
-        .sample_size(20)
-        .configure_from_args();
+    let mut criterion =
+        Criterion::default().with_measurement(DeviceTime).sample_size(20).configure_from_args();
     match benches(&mut criterion) {
         Ok(()) => {
             criterion.final_summary();

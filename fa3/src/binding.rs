@@ -121,21 +121,13 @@ impl Binding {
                 let maps = bound.maps.iter().map(Argument::Map);
                 arguments.iter_mut().zip(maps).for_each(|(slot, map)| *slot = map);
                 let arguments = arguments.get(..=bound.maps.len()).unwrap_or(&arguments);
-                let launch = KernelLaunch {
-                    kernel: bound.handle,
-                    shape,
-                    arguments,
-                    plan: &self.plan,
-                };
+                let launch = KernelLaunch { kernel: bound.handle, shape, arguments, plan: &self.plan };
                 // SAFETY: the arguments were made from checked addresses for this kernel; the
                 // caller answers for the memory behind them and for the stream.
                 unsafe { self.backend.launch(&Launch::Kernel(launch), stream) }
             }
             (Execution::Cpu(_), _) => {
-                let launch = CpuLaunch {
-                    plan: &self.plan,
-                    operands: &self.operands,
-                };
+                let launch = CpuLaunch { plan: &self.plan, operands: &self.operands };
                 // SAFETY: the operands were checked against the plan; the caller answers for the
                 // memory behind them.
                 unsafe { self.backend.launch(&Launch::Cpu(launch), stream) }
@@ -149,11 +141,7 @@ fn check_target(planned: &Target, given: &Target) -> Result<()> {
     if planned == given {
         return Ok(());
     }
-    Err(Error::PlanMismatch {
-        what: "the target",
-        planned: planned.to_string(),
-        given: given.to_string(),
-    })
+    Err(Error::PlanMismatch { what: "the target", planned: planned.to_string(), given: given.to_string() })
 }
 
 /// Whether the operands are those that were planned for.
@@ -165,52 +153,23 @@ fn check_operands(problem: &Problem, operands: &Operands) -> Result<()> {
         ("o", &problem.o, &operands.o.spec),
     ] {
         if planned != given {
-            return Err(Error::PlanMismatch {
-                what,
-                planned: describe(planned),
-                given: describe(given),
-            });
+            return Err(Error::PlanMismatch { what, planned: describe(planned), given: describe(given) });
         }
     }
     let packed = matches!(problem.sequences, Sequences::Packed { .. });
     let used = problem.sequences == Sequences::UsedKeys;
     for (operand, given, wanted, why) in [
-        (
-            Operand::Lse,
-            operands.lse.is_some(),
-            problem.lse,
-            ["the LSE was asked for", "none was asked for"],
-        ),
-        (
-            Operand::Sinks,
-            operands.sinks.is_some(),
-            problem.sinks,
-            ["there are sinks", "there are no sinks"],
-        ),
+        (Operand::Lse, operands.lse.is_some(), problem.lse, ["the LSE was asked for", "none was asked for"]),
+        (Operand::Sinks, operands.sinks.is_some(), problem.sinks, ["there are sinks", "there are no sinks"]),
         (
             Operand::Alibi,
             operands.alibi.is_some(),
             problem.alibi,
             ["there are slopes", "there are no slopes"],
         ),
-        (
-            Operand::UsedKeys,
-            operands.used_k.is_some(),
-            used,
-            ["only used keys count", "all keys count"],
-        ),
-        (
-            Operand::CuQ,
-            operands.cu_q.is_some(),
-            packed,
-            ["sequences are packed", "sequences are not packed"],
-        ),
-        (
-            Operand::CuK,
-            operands.cu_k.is_some(),
-            packed,
-            ["sequences are packed", "sequences are not packed"],
-        ),
+        (Operand::UsedKeys, operands.used_k.is_some(), used, ["only used keys count", "all keys count"]),
+        (Operand::CuQ, operands.cu_q.is_some(), packed, ["sequences are packed", "sequences are not packed"]),
+        (Operand::CuK, operands.cu_k.is_some(), packed, ["sequences are packed", "sequences are not packed"]),
     ] {
         match (given, wanted) {
             (false, true) => return Err(Error::OperandMissing { operand, why: why[0] }),
@@ -222,10 +181,7 @@ fn check_operands(problem: &Problem, operands: &Operands) -> Result<()> {
 }
 
 fn describe(spec: &TensorSpec) -> String {
-    format!(
-        "{} {:?} with strides {:?}",
-        spec.dtype, spec.layout.shape, spec.layout.strides
-    )
+    format!("{} {:?} with strides {:?}", spec.dtype, spec.layout.shape, spec.layout.strides)
 }
 
 /// TMA reads and writes at multiples of 16 bytes (CUDA driver API, `cuTensorMapEncodeTiled`,
@@ -239,44 +195,24 @@ fn check_addresses(plan: &Plan, backend: &dyn Backend, operands: &Operands) -> R
     for (operand, pointer, extent) in &extents {
         if pointer.place != backend.place() {
             let (found, expected) = (pointer.place, backend.place());
-            return Err(Error::WrongPlace {
-                operand: *operand,
-                found,
-                expected,
-            });
+            return Err(Error::WrongPlace { operand: *operand, found, expected });
         }
         let bytes = extent.bytes();
         if bytes == 0 {
             continue;
         }
         if pointer.address == 0 {
-            return Err(Error::Null {
-                operand: *operand,
-                bytes,
-            });
+            return Err(Error::Null { operand: *operand, bytes });
         }
         let tensor = matches!(operand, Operand::Q | Operand::K | Operand::V | Operand::O);
-        let alignment = if tensor && mapped {
-            MAP_ALIGNMENT
-        } else {
-            extent.element as u64
-        };
+        let alignment = if tensor && mapped { MAP_ALIGNMENT } else { extent.element as u64 };
         if !pointer.address.is_multiple_of(alignment) {
-            return Err(Error::Misaligned {
-                operand: *operand,
-                address: pointer.address,
-                alignment,
-            });
+            return Err(Error::Misaligned { operand: *operand, address: pointer.address, alignment });
         }
         if pointer.address.checked_add(bytes as u64).is_none() {
             let value = format!("{:#x}", pointer.address);
             let rule = format!("its {bytes} bytes must not run past the end of the address space");
-            return Err(Error::argument(
-                "address",
-                value,
-                rule,
-                "pass the address of its first element",
-            ));
+            return Err(Error::argument("address", value, rule, "pass the address of its first element"));
         }
     }
     for (index, (written, _, extent)) in extents.iter().enumerate() {
@@ -285,10 +221,7 @@ fn check_addresses(plan: &Plan, backend: &dyn Backend, operands: &Operands) -> R
         }
         for (other_index, (other, _, other_extent)) in extents.iter().enumerate() {
             if index != other_index && may_overlap(extent, other_extent) {
-                return Err(Error::Overlap {
-                    written: *written,
-                    other: *other,
-                });
+                return Err(Error::Overlap { written: *written, other: *other });
             }
         }
     }
@@ -304,13 +237,9 @@ fn extents(plan: &Plan, operands: &Operands) -> Vec<(Operand, Pointer, Extent)> 
         (Operand::V, &operands.v),
         (Operand::O, &operands.o),
     ];
-    let tensors = tensors.into_iter().map(|(operand, tensor)| {
-        (
-            operand,
-            tensor.pointer,
-            Extent::tensor(tensor.pointer, &tensor.spec),
-        )
-    });
+    let tensors = tensors
+        .into_iter()
+        .map(|(operand, tensor)| (operand, tensor.pointer, Extent::tensor(tensor.pointer, &tensor.spec)));
     let arrays = [
         (Operand::Lse, operands.lse, dims.lse_len),
         (Operand::Sinks, operands.sinks, dims.heads_q),
@@ -339,33 +268,17 @@ fn place_workspace(plan: &Plan, backend: &Arc<dyn Backend>, workspace: Workspace
     };
     let operand = Operand::Workspace;
     if pointer.place != backend.place() {
-        return Err(Error::WrongPlace {
-            operand,
-            found: pointer.place,
-            expected: backend.place(),
-        });
+        return Err(Error::WrongPlace { operand, found: pointer.place, expected: backend.place() });
     }
     if bytes < needed {
-        return Err(Error::Length {
-            argument: "workspace",
-            given: bytes,
-            needed,
-            unit: "bytes",
-        });
+        return Err(Error::Length { argument: "workspace", given: bytes, needed, unit: "bytes" });
     }
     if needed > 0 && pointer.address == 0 {
-        return Err(Error::Null {
-            operand,
-            bytes: needed,
-        });
+        return Err(Error::Null { operand, bytes: needed });
     }
     if needed > 0 && !pointer.address.is_multiple_of(WORKSPACE_ALIGNMENT) {
         let alignment = WORKSPACE_ALIGNMENT;
-        return Err(Error::Misaligned {
-            operand,
-            address: pointer.address,
-            alignment,
-        });
+        return Err(Error::Misaligned { operand, address: pointer.address, alignment });
     }
     Ok(None)
 }
@@ -384,9 +297,5 @@ fn bind_kernel(kernel: &KernelPlan, backend: &dyn Backend, operands: &Operands) 
     let maps = maps.collect::<Result<Vec<_>>>()?;
     let lse = operands.lse.map_or(0, |pointer| pointer.address);
     let params = ForwardParams { lse, ..kernel.params };
-    Ok(BoundKernel {
-        handle: backend.prepare(kernel)?,
-        maps,
-        params,
-    })
+    Ok(BoundKernel { handle: backend.prepare(kernel)?, maps, params })
 }

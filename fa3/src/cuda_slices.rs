@@ -81,12 +81,7 @@ impl Plan {
             Some(needed) if given >= needed => Ok(()),
             needed => {
                 let needed = needed.unwrap_or(usize::MAX);
-                Err(Error::Length {
-                    argument,
-                    given,
-                    needed,
-                    unit: "elements",
-                })
+                Err(Error::Length { argument, given, needed, unit: "elements" })
             }
         };
         long_enough("q", slices.q.len(), problem.q.layout.span())?;
@@ -105,14 +100,8 @@ impl Plan {
         let place = backend.place();
         let pointer = |address| Pointer { address, place };
         let tensor = |address, spec: TensorSpec| {
-            let spec = TensorSpec {
-                dtype: T::DTYPE,
-                ..spec
-            };
-            Tensor {
-                pointer: pointer(address),
-                spec,
-            }
+            let spec = TensorSpec { dtype: T::DTYPE, ..spec };
+            Tensor { pointer: pointer(address), spec }
         };
         let operands = Operands {
             lse: lse.as_ref().map(|(address, _)| pointer(*address)),

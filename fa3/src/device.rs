@@ -16,10 +16,7 @@ impl Device {
     /// A backend of the caller's: the mock, or one with a context or a number of threads of its
     /// own.
     pub fn new(backend: Arc<dyn Backend>, description: impl Into<String>) -> Self {
-        Self {
-            backend,
-            description: description.into(),
-        }
+        Self { backend, description: description.into() }
     }
 
     /// The CUDA device of this ordinal.
@@ -163,10 +160,7 @@ fn choose(accept: impl Fn(&Device) -> Result<()>) -> Result<Choice> {
 
 #[cfg(feature = "cpu")]
 fn without_gpu(rejected: Vec<Rejected>) -> Result<Choice> {
-    Ok(Choice {
-        device: Device::cpu(),
-        rejected,
-    })
+    Ok(Choice { device: Device::cpu(), rejected })
 }
 
 #[cfg(not(feature = "cpu"))]
@@ -190,9 +184,7 @@ fn gpus() -> Vec<(String, Result<Device>)> {
     };
     let device = |ordinal| {
         let opened = Device::cuda(ordinal);
-        let name = opened
-            .as_ref()
-            .map_or_else(|_| format!("cuda:{ordinal}"), Device::to_string);
+        let name = opened.as_ref().map_or_else(|_| format!("cuda:{ordinal}"), Device::to_string);
         (name, opened)
     };
     (0..driver.device_count()).map(device).collect()

@@ -27,19 +27,10 @@ impl<T: Element> DeviceTensor<T> {
         let layout = Layout::contiguous(shape);
         let needed = elements(shape)?;
         if data.len() != needed {
-            return Err(Error::Length {
-                argument: "data",
-                given: data.len(),
-                needed,
-                unit: "elements",
-            });
+            return Err(Error::Length { argument: "data", given: data.len(), needed, unit: "elements" });
         }
         let buffer = Buffer::from_bytes(device.backend(), bytemuck::cast_slice(data))?;
-        Ok(Self {
-            buffer,
-            layout,
-            element: PhantomData,
-        })
+        Ok(Self { buffer, layout, element: PhantomData })
     }
 
     /// All zero.
@@ -49,11 +40,7 @@ impl<T: Element> DeviceTensor<T> {
     pub fn zeros(device: &Device, shape: [usize; 4]) -> Result<Self> {
         let bytes = elements(shape)?.saturating_mul(size_of::<T>());
         let buffer = Buffer::zeroed(device.backend(), bytes)?;
-        Ok(Self {
-            buffer,
-            layout: Layout::contiguous(shape),
-            element: PhantomData,
-        })
+        Ok(Self { buffer, layout: Layout::contiguous(shape), element: PhantomData })
     }
 
     /// `[batch, sequence, heads, dim]`.
@@ -63,14 +50,8 @@ impl<T: Element> DeviceTensor<T> {
 
     /// The tensor as plans and bindings take it; valid while `self` lives.
     pub fn tensor(&self) -> Tensor {
-        let spec = TensorSpec {
-            dtype: T::DTYPE,
-            layout: self.layout,
-        };
-        Tensor {
-            pointer: self.buffer.pointer(),
-            spec,
-        }
+        let spec = TensorSpec { dtype: T::DTYPE, layout: self.layout };
+        Tensor { pointer: self.buffer.pointer(), spec }
     }
 
     /// Copies it to the host, after all that was started on the device.
@@ -84,19 +65,15 @@ impl<T: Element> DeviceTensor<T> {
 
 /// The number of elements of a tensor whose bytes are addressable.
 fn elements(shape: [usize; 4]) -> Result<usize> {
-    let product = shape
-        .iter()
-        .try_fold(1usize, |product, &extent| product.checked_mul(extent));
-    product
-        .filter(|&product| product <= i64::MAX as usize / 8)
-        .ok_or_else(|| {
-            Error::argument(
-                "shape",
-                format!("{shape:?}"),
-                "its product must be addressable",
-                "pass smaller extents",
-            )
-        })
+    let product = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
+    product.filter(|&product| product <= i64::MAX as usize / 8).ok_or_else(|| {
+        Error::argument(
+            "shape",
+            format!("{shape:?}"),
+            "its product must be addressable",
+            "pass smaller extents",
+        )
+    })
 }
 
 /// What attention gives on a device.
@@ -202,21 +179,13 @@ impl Buffer {
     pub(crate) fn to_vec<T: bytemuck::Pod>(&self, len: usize) -> Result<Vec<T>> {
         let needed = len.saturating_mul(size_of::<T>());
         if needed > self.bytes() {
-            return Err(Error::Length {
-                argument: "buffer",
-                given: self.bytes(),
-                needed,
-                unit: "bytes",
-            });
+            return Err(Error::Length { argument: "buffer", given: self.bytes(), needed, unit: "bytes" });
         }
         let mut data = vec![T::zeroed(); len];
         let bytes = bytemuck::cast_slice_mut(&mut data);
         // SAFETY: the allocation has at least that many bytes, initialised when it was made; what
         // writes it is ordered before this on the default stream.
-        unsafe {
-            self.backend()
-                .download(bytes, self.pointer(), StreamHandle::DEFAULT)?
-        };
+        unsafe { self.backend().download(bytes, self.pointer(), StreamHandle::DEFAULT)? };
         Ok(data)
     }
 }

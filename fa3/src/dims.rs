@@ -66,12 +66,7 @@ impl Problem {
         let [_, sk, heads_k, dv] = self.v.layout.shape;
         self.check_shapes()?;
         if d == 0 {
-            return Err(Error::argument(
-                "q.shape[3]",
-                d,
-                "a head has at least one dimension",
-                "pass d ≥ 1",
-            ));
+            return Err(Error::argument("q.shape[3]", d, "a head has at least one dimension", "pass d ≥ 1"));
         }
         if dv == 0 {
             return Err(Error::argument(
@@ -82,43 +77,20 @@ impl Problem {
             ));
         }
         let group = group(heads_q, heads_k)?;
-        for (argument, spec) in [
-            ("q.strides", &self.q),
-            ("k.strides", &self.k),
-            ("v.strides", &self.v),
-            ("o.strides", &self.o),
-        ] {
+        for (argument, spec) in
+            [("q.strides", &self.q), ("k.strides", &self.k), ("v.strides", &self.v), ("o.strides", &self.o)]
+        {
             check_strides(argument, spec)?;
         }
         check_written_once(&self.o.layout)?;
         check_options(&self.options, d)?;
-        let lse_len = batch
-            .checked_mul(heads_q)
-            .and_then(|n| n.checked_mul(sq))
-            .filter(|&n| n <= MAX_BYTES / 4);
+        let lse_len =
+            batch.checked_mul(heads_q).and_then(|n| n.checked_mul(sq)).filter(|&n| n <= MAX_BYTES / 4);
         let lse_len = lse_len.ok_or_else(|| {
-            Error::argument(
-                "q.shape",
-                shape(&self.q),
-                "the LSE must be addressable",
-                "split the batch",
-            )
+            Error::argument("q.shape", shape(&self.q), "the LSE must be addressable", "split the batch")
         })?;
         let (sequences, max_q, max_k) = self.check_sequences(batch, sq, sk)?;
-        Ok(Dims {
-            batch,
-            sequences,
-            sq,
-            sk,
-            max_q,
-            max_k,
-            heads_q,
-            heads_k,
-            group,
-            d,
-            dv,
-            lse_len,
-        })
+        Ok(Dims { batch, sequences, sq, sk, max_q, max_k, heads_q, heads_k, group, d, dv, lse_len })
     }
 
     fn check_types(&self) -> Result<()> {
@@ -151,19 +123,9 @@ impl Problem {
             if spec.layout.shape == wanted {
                 return Ok(());
             }
-            Err(Error::argument(
-                argument,
-                shape(spec),
-                what,
-                format!("pass {wanted:?}"),
-            ))
+            Err(Error::argument(argument, shape(spec), what, format!("pass {wanted:?}")))
         };
-        expect(
-            "k.shape",
-            &self.k,
-            [batch, sk, heads_k, d],
-            "K has the batch and the head dimension of Q",
-        )?;
+        expect("k.shape", &self.k, [batch, sk, heads_k, d], "K has the batch and the head dimension of Q")?;
         expect(
             "v.shape",
             &self.v,
@@ -262,10 +224,7 @@ fn check_strides(argument: &'static str, spec: &TensorSpec) -> Result<()> {
             "pass a last stride of 1, or copy the tensor",
         ));
     }
-    let bytes = spec
-        .layout
-        .span()
-        .and_then(|span| span.checked_mul(spec.dtype.size()));
+    let bytes = spec.layout.span().and_then(|span| span.checked_mul(spec.dtype.size()));
     if bytes.is_none_or(|bytes| bytes > MAX_BYTES) {
         return Err(Error::argument(
             argument,
@@ -283,12 +242,8 @@ fn check_written_once(layout: &Layout) -> Result<()> {
     if layout.is_empty() {
         return Ok(());
     }
-    let mut steps: Vec<(usize, usize)> = layout
-        .strides
-        .into_iter()
-        .zip(layout.shape)
-        .filter(|&(_, extent)| extent > 1)
-        .collect();
+    let mut steps: Vec<(usize, usize)> =
+        layout.strides.into_iter().zip(layout.shape).filter(|&(_, extent)| extent > 1).collect();
     steps.sort_unstable();
     let mut reach = 0usize;
     for (stride, extent) in steps {

@@ -179,12 +179,7 @@ impl Error {
         rule: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        Self::Argument {
-            argument,
-            value: value.to_string(),
-            rule: rule.into(),
-            remedy: remedy.into(),
-        }
+        Self::Argument { argument, value: value.to_string(), rule: rule.into(), remedy: remedy.into() }
     }
 }
 
@@ -199,11 +194,7 @@ pub struct Unsupported {
 }
 
 fn join(reasons: &[Reason]) -> String {
-    reasons
-        .iter()
-        .map(Reason::to_string)
-        .collect::<Vec<_>>()
-        .join("; also, ")
+    reasons.iter().map(Reason::to_string).collect::<Vec<_>>().join("; also, ")
 }
 
 /// One reason why a target refuses a problem.
@@ -221,10 +212,6 @@ pub struct Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} is {}, but {} ({})",
-            self.argument, self.value, self.rule, self.remedy
-        )
+        write!(f, "{} is {}, but {} ({})", self.argument, self.value, self.rule, self.remedy)
     }
 }

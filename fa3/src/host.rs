@@ -26,12 +26,7 @@ impl<'a, T: Element> HostTensor<'a, T> {
         if data.len() == needed {
             return Ok(tensor);
         }
-        Err(Error::Length {
-            argument: "data",
-            given: data.len(),
-            needed,
-            unit: "elements",
-        })
+        Err(Error::Length { argument: "data", given: data.len(), needed, unit: "elements" })
     }
 
     /// Of any layout, the first element at the start of `data`.
@@ -43,12 +38,7 @@ impl<'a, T: Element> HostTensor<'a, T> {
         if data.len() >= needed {
             return Ok(Self { data, layout });
         }
-        Err(Error::Length {
-            argument: "data",
-            given: data.len(),
-            needed,
-            unit: "elements",
-        })
+        Err(Error::Length { argument: "data", given: data.len(), needed, unit: "elements" })
     }
 
     /// The elements that the layout spans, the first at the start.
@@ -59,10 +49,7 @@ impl<'a, T: Element> HostTensor<'a, T> {
     }
 
     fn spec(&self) -> TensorSpec {
-        TensorSpec {
-            dtype: T::DTYPE,
-            layout: self.layout,
-        }
+        TensorSpec { dtype: T::DTYPE, layout: self.layout }
     }
 }
 
@@ -103,14 +90,7 @@ pub struct HostInputs<'a, T> {
 impl<'a, T: Element> HostInputs<'a, T> {
     /// Three dense tensors.
     pub fn new(q: HostTensor<'a, T>, k: HostTensor<'a, T>, v: HostTensor<'a, T>) -> Self {
-        Self {
-            q,
-            k,
-            v,
-            sequences: HostSequences::Dense,
-            sinks: None,
-            alibi: None,
-        }
+        Self { q, k, v, sequences: HostSequences::Dense, sinks: None, alibi: None }
     }
 
     /// The problem that the inputs pose, O contiguous and the LSE wanted.
@@ -125,10 +105,7 @@ impl<'a, T: Element> HostInputs<'a, T> {
             q: self.q.spec(),
             k: self.k.spec(),
             v: self.v.spec(),
-            o: TensorSpec {
-                dtype: T::DTYPE,
-                layout,
-            },
+            o: TensorSpec { dtype: T::DTYPE, layout },
             lse: true,
             sinks: self.sinks.is_some(),
             alibi: self.alibi.is_some(),
@@ -137,12 +114,9 @@ impl<'a, T: Element> HostInputs<'a, T> {
         };
         let dims = problem.dims()?;
         let exactly = |argument, values: Option<usize>, needed| match values {
-            Some(given) if given != needed => Err(Error::Length {
-                argument,
-                given,
-                needed,
-                unit: "elements",
-            }),
+            Some(given) if given != needed => {
+                Err(Error::Length { argument, given, needed, unit: "elements" })
+            }
             _ => Ok(()),
         };
         exactly("sinks", self.sinks.map(<[f32]>::len), dims.heads_q)?;
@@ -155,14 +129,9 @@ impl<'a, T: Element> HostInputs<'a, T> {
 impl HostSequences<'_> {
     fn describe(&self) -> Result<Sequences> {
         let longest = |cu: &[i32]| {
-            let lengths = cu
-                .iter()
-                .zip(cu.iter().skip(1))
-                .map(|(&start, &end)| i64::from(end) - i64::from(start));
-            lengths
-                .max()
-                .and_then(|length| usize::try_from(length).ok())
-                .unwrap_or(0)
+            let lengths =
+                cu.iter().zip(cu.iter().skip(1)).map(|(&start, &end)| i64::from(end) - i64::from(start));
+            lengths.max().and_then(|length| usize::try_from(length).ok()).unwrap_or(0)
         };
         match self {
             Self::Dense => Ok(Sequences::Dense),
@@ -170,19 +139,10 @@ impl HostSequences<'_> {
             Self::Packed { cu_q, cu_k } => {
                 let (given, needed) = (cu_k.len(), cu_q.len());
                 if given != needed {
-                    return Err(Error::Length {
-                        argument: "cu_k",
-                        given,
-                        needed,
-                        unit: "elements",
-                    });
+                    return Err(Error::Length { argument: "cu_k", given, needed, unit: "elements" });
                 }
                 let count = needed.saturating_sub(1);
-                Ok(Sequences::Packed {
-                    count,
-                    max_q: longest(cu_q),
-                    max_k: longest(cu_k),
-                })
+                Ok(Sequences::Packed { count, max_q: longest(cu_q), max_k: longest(cu_k) })
             }
         }
     }
@@ -193,12 +153,7 @@ impl HostSequences<'_> {
             Self::UsedKeys(used) => {
                 if used.len() != batch {
                     let given = used.len();
-                    return Err(Error::Length {
-                        argument: "used_k",
-                        given,
-                        needed: batch,
-                        unit: "elements",
-                    });
+                    return Err(Error::Length { argument: "used_k", given, needed: batch, unit: "elements" });
                 }
                 let fits = |&&used: &&i32| usize::try_from(used).is_ok_and(|used| used <= sk);
                 match used.iter().find(|used| !fits(used)) {
@@ -287,13 +242,7 @@ pub fn attention_with<T: Element>(
     let upload = |tensor: &HostTensor<'_, T>| -> Result<(Buffer, Tensor)> {
         let buffer = Buffer::from_bytes(backend, bytemuck::cast_slice(tensor.data()))?;
         let pointer = buffer.pointer();
-        Ok((
-            buffer,
-            Tensor {
-                pointer,
-                spec: tensor.spec(),
-            },
-        ))
+        Ok((buffer, Tensor { pointer, spec: tensor.spec() }))
     };
     let (_q, q) = upload(&inputs.q)?;
     let (_k, k) = upload(&inputs.k)?;
@@ -301,10 +250,7 @@ pub fn attention_with<T: Element>(
     let o_len = plan.problem().o.layout.span().unwrap_or(0);
     let o_buffer = Buffer::zeroed(backend, o_len.saturating_mul(size_of::<T>()))?;
     let lse_buffer = Buffer::zeroed(backend, plan.dims().lse_len.saturating_mul(4))?;
-    let o = Tensor {
-        pointer: o_buffer.pointer(),
-        spec: problem.o,
-    };
+    let o = Tensor { pointer: o_buffer.pointer(), spec: problem.o };
     let mut arrays = Vec::new();
     let mut array = |bytes: Option<&[u8]>| -> Result<Option<Pointer>> {
         let Some(bytes) = bytes else { return Ok(None) };
@@ -339,14 +285,9 @@ fn in_place<T: Element>(
     let mut o = vec![T::default(); problem.o.layout.span().unwrap_or(0)];
     let mut lse = vec![0f32; dims.lse_len];
     let (used_k, cu_q, cu_k) = inputs.sequences.arrays();
-    let tensor = |tensor: &HostTensor<'_, T>| Tensor {
-        pointer: pointer(tensor.data.as_ptr()),
-        spec: tensor.spec(),
-    };
-    let o_tensor = Tensor {
-        pointer: pointer(o.as_mut_ptr()),
-        spec: problem.o,
-    };
+    let tensor =
+        |tensor: &HostTensor<'_, T>| Tensor { pointer: pointer(tensor.data.as_ptr()), spec: tensor.spec() };
+    let o_tensor = Tensor { pointer: pointer(o.as_mut_ptr()), spec: problem.o };
     let operands = Operands {
         lse: Some(pointer(lse.as_mut_ptr())),
         sinks: inputs.sinks.map(|values| pointer(values.as_ptr())),
@@ -361,10 +302,7 @@ fn in_place<T: Element>(
 }
 
 fn pointer<T>(first: *const T) -> Pointer {
-    Pointer {
-        address: first.expose_provenance() as u64,
-        place: Place::Host,
-    }
+    Pointer { address: first.expose_provenance() as u64, place: Place::Host }
 }
 
 type Arrays<'a> = (Option<&'a [i32]>, Option<&'a [i32]>, Option<&'a [i32]>);

@@ -41,35 +41,21 @@ pub struct LengthsError {
 }
 
 fn error(argument: impl Into<String>, value: impl Into<String>, rule: impl Into<String>) -> LengthsError {
-    LengthsError {
-        argument: argument.into(),
-        value: value.into(),
-        rule: rule.into(),
-    }
+    LengthsError { argument: argument.into(), value: value.into(), rule: rule.into() }
 }
 
 /// The sequences of a problem whose shapes agree.
 pub(crate) fn sequences(problem: &Problem, lengths: Lengths<'_>) -> Result<Vec<Sequence>, LengthsError> {
     let [batch, sq, ..] = problem.q.layout.shape;
     let sk = problem.k.layout.shape[1];
-    let whole = |batch, k_len| Sequence {
-        batch,
-        q_start: 0,
-        q_len: sq,
-        k_start: 0,
-        k_len,
-    };
+    let whole = |batch, k_len| Sequence { batch, q_start: 0, q_len: sq, k_start: 0, k_len };
     match problem.sequences {
         Sequences::Dense => Ok((0..batch).map(|b| whole(b, sk)).collect()),
         Sequences::UsedKeys => {
             let used = array("used_k", lengths.used_k, batch)?;
             let entry = |(b, &n): (usize, &i32)| match usize::try_from(n) {
                 Ok(n) if n <= sk => Ok(whole(b, n)),
-                _ => Err(error(
-                    format!("used_k[{b}]"),
-                    n.to_string(),
-                    format!("it lies between 0 and {sk}"),
-                )),
+                _ => Err(error(format!("used_k[{b}]"), n.to_string(), format!("it lies between 0 and {sk}"))),
             };
             used.iter().enumerate().map(entry).collect()
         }
@@ -77,13 +63,8 @@ pub(crate) fn sequences(problem: &Problem, lengths: Lengths<'_>) -> Result<Vec<S
             let entries = count.saturating_add(1);
             let q = spans("cu_q", array("cu_q", lengths.cu_q, entries)?, sq, max_q)?;
             let k = spans("cu_k", array("cu_k", lengths.cu_k, entries)?, sk, max_k)?;
-            let join = |((q_start, q_len), (k_start, k_len))| Sequence {
-                batch: 0,
-                q_start,
-                q_len,
-                k_start,
-                k_len,
-            };
+            let join =
+                |((q_start, q_len), (k_start, k_len))| Sequence { batch: 0, q_start, q_len, k_start, k_len };
             Ok(q.into_iter().zip(k).map(join).collect())
         }
     }
@@ -92,11 +73,7 @@ pub(crate) fn sequences(problem: &Problem, lengths: Lengths<'_>) -> Result<Vec<S
 fn array<'a>(name: &str, given: Option<&'a [i32]>, entries: usize) -> Result<&'a [i32], LengthsError> {
     let given = given.ok_or_else(|| error(name, "missing", "the problem's sequences need it"))?;
     if given.len() != entries {
-        return Err(error(
-            name,
-            format!("{} entries", given.len()),
-            format!("it has {entries}"),
-        ));
+        return Err(error(name, format!("{} entries", given.len()), format!("it has {entries}")));
     }
     Ok(given)
 }
@@ -106,15 +83,10 @@ fn spans(name: &str, cu: &[i32], total: usize, max: usize) -> Result<Vec<(usize,
     let mut ends = Vec::with_capacity(cu.len());
     let mut before = 0usize;
     for (n, &value) in cu.iter().enumerate() {
-        let rule = if n == 0 {
-            "it is 0".to_owned()
-        } else {
-            format!("it lies between {before} and {total}")
-        };
+        let rule =
+            if n == 0 { "it is 0".to_owned() } else { format!("it lies between {before} and {total}") };
         let limit = if n == 0 { 0 } else { total };
-        let end = usize::try_from(value)
-            .ok()
-            .filter(|&end| end >= before && end <= limit);
+        let end = usize::try_from(value).ok().filter(|&end| end >= before && end <= limit);
         before = end.ok_or_else(|| error(format!("{name}[{n}]"), value.to_string(), rule))?;
         ends.push(before);
     }
@@ -130,11 +102,7 @@ fn spans(name: &str, cu: &[i32], total: usize, max: usize) -> Result<Vec<(usize,
         let (start, len) = (pair[0], pair[1] - pair[0]);
         if len > max {
             let rule = format!("no sequence is longer than the {max} that the problem says");
-            return Err(error(
-                format!("{name}[{}] - {name}[{n}]", n + 1),
-                len.to_string(),
-                rule,
-            ));
+            return Err(error(format!("{name}[{}] - {name}[{n}]", n + 1), len.to_string(), rule));
         }
         Ok((start, len))
     };
@@ -147,10 +115,7 @@ mod tests {
     use crate::{DType, Layout, Options, TensorSpec};
 
     fn problem(batch: usize, sq: usize, sk: usize, sequences: Sequences) -> Problem {
-        let spec = |s| TensorSpec {
-            dtype: DType::F32,
-            layout: Layout::contiguous([batch, s, 1, 4]),
-        };
+        let spec = |s| TensorSpec { dtype: DType::F32, layout: Layout::contiguous([batch, s, 1, 4]) };
         Problem {
             q: spec(sq),
             k: spec(sk),
@@ -167,15 +132,9 @@ mod tests {
     #[test]
     fn used_keys_shorten_each_batch_entry() {
         let problem = problem(2, 5, 7, Sequences::UsedKeys);
-        let lengths = |used| Lengths {
-            used_k: used,
-            ..Lengths::default()
-        };
+        let lengths = |used| Lengths { used_k: used, ..Lengths::default() };
         let found = sequences(&problem, lengths(Some(&[0, 7]))).unwrap();
-        assert_eq!(
-            found.iter().map(|s| (s.batch, s.k_len)).collect::<Vec<_>>(),
-            [(0, 0), (1, 7)]
-        );
+        assert_eq!(found.iter().map(|s| (s.batch, s.k_len)).collect::<Vec<_>>(), [(0, 0), (1, 7)]);
         for wrong in [Some(&[0, 8][..]), Some(&[-1, 7]), Some(&[7]), None] {
             assert!(sequences(&problem, lengths(wrong)).is_err(), "{wrong:?}");
         }
@@ -183,58 +142,14 @@ mod tests {
 
     #[test]
     fn packed_offsets_rise_from_zero_to_the_total() {
-        let problem = problem(
-            1,
-            5,
-            7,
-            Sequences::Packed {
-                count: 2,
-                max_q: 5,
-                max_k: 6,
-            },
-        );
-        let lengths = |cu_q, cu_k| Lengths {
-            cu_q: Some(cu_q),
-            cu_k: Some(cu_k),
-            used_k: None,
-        };
+        let problem = problem(1, 5, 7, Sequences::Packed { count: 2, max_q: 5, max_k: 6 });
+        let lengths = |cu_q, cu_k| Lengths { cu_q: Some(cu_q), cu_k: Some(cu_k), used_k: None };
         let found = sequences(&problem, lengths(&[0, 0, 5], &[0, 1, 7])).unwrap();
-        assert_eq!(
-            found[0],
-            Sequence {
-                batch: 0,
-                q_start: 0,
-                q_len: 0,
-                k_start: 0,
-                k_len: 1
-            }
-        );
-        assert_eq!(
-            found[1],
-            Sequence {
-                batch: 0,
-                q_start: 0,
-                q_len: 5,
-                k_start: 1,
-                k_len: 6
-            }
-        );
-        for wrong in [
-            &[0, 3, 2][..],
-            &[1, 3, 5],
-            &[0, 3, 4],
-            &[0, 6, 5],
-            &[0, 5],
-            &[0, -1, 5],
-        ] {
-            assert!(
-                sequences(&problem, lengths(wrong, &[0, 1, 7])).is_err(),
-                "{wrong:?}"
-            );
+        assert_eq!(found[0], Sequence { batch: 0, q_start: 0, q_len: 0, k_start: 0, k_len: 1 });
+        assert_eq!(found[1], Sequence { batch: 0, q_start: 0, q_len: 5, k_start: 1, k_len: 6 });
+        for wrong in [&[0, 3, 2][..], &[1, 3, 5], &[0, 3, 4], &[0, 6, 5], &[0, 5], &[0, -1, 5]] {
+            assert!(sequences(&problem, lengths(wrong, &[0, 1, 7])).is_err(), "{wrong:?}");
         }
-        assert!(
-            sequences(&problem, lengths(&[0, 0, 5], &[0, 0, 7])).is_err(),
-            "longer than max_k"
-        );
+        assert!(sequences(&problem, lengths(&[0, 0, 5], &[0, 0, 7])).is_err(), "longer than max_k");
     }
 }

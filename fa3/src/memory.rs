@@ -22,11 +22,7 @@ impl Buffer {
     /// [`Error::Allocation`](crate::Error::Allocation) when there is not enough.
     pub fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Self> {
         let pointer = backend.allocate(bytes)?;
-        Ok(Self {
-            backend: Arc::clone(backend),
-            pointer,
-            bytes,
-        })
+        Ok(Self { backend: Arc::clone(backend), pointer, bytes })
     }
 
     /// Its first byte.

@@ -31,15 +31,8 @@ pub struct Options {
 
 impl Options {
     /// Plain softmax attention: the default, for constants.
-    pub const PLAIN: Self = Self {
-        scale: None,
-        causal: false,
-        window: Window {
-            left: None,
-            right: None,
-        },
-        softcap: None,
-    };
+    pub const PLAIN: Self =
+        Self { scale: None, causal: false, window: Window { left: None, right: None }, softcap: None };
 
     /// The scale that applies to a head dimension of `d`.
     pub fn scale_for(&self, d: usize) -> f32 {
@@ -49,9 +42,6 @@ impl Options {
     /// The window with causality folded in.
     pub fn effective_window(&self) -> Window {
         let right = if self.causal { Some(0) } else { self.window.right };
-        Window {
-            left: self.window.left,
-            right,
-        }
+        Window { left: self.window.left, right }
     }
 }

@@ -23,23 +23,13 @@ impl Extent {
             .filter(|&(stride, extent)| extent > 1 && stride > 0)
             .map(|(stride, extent)| ((stride as u64).saturating_mul(size as u64), extent as u64))
             .collect();
-        Self {
-            start: pointer.address,
-            span,
-            element: size,
-            steps,
-        }
+        Self { start: pointer.address, span, element: size, steps }
     }
 
     /// Of `len` elements in a row.
     pub(crate) fn array(pointer: Pointer, len: usize, element: usize) -> Self {
         let span = len.saturating_mul(element) as u64;
-        Self {
-            start: pointer.address,
-            span,
-            element,
-            steps: vec![(element as u64, len as u64)],
-        }
+        Self { start: pointer.address, span, element, steps: vec![(element as u64, len as u64)] }
     }
 
     /// From the first byte to the last.
@@ -102,17 +92,8 @@ mod tests {
     use std::collections::HashSet;
 
     fn extent(address: u64, shape: [usize; 4], strides: [usize; 4]) -> Extent {
-        let spec = TensorSpec {
-            dtype: DType::Bf16,
-            layout: Layout { shape, strides },
-        };
-        Extent::tensor(
-            Pointer {
-                address,
-                place: Place::Mock,
-            },
-            &spec,
-        )
+        let spec = TensorSpec { dtype: DType::Bf16, layout: Layout { shape, strides } };
+        Extent::tensor(Pointer { address, place: Place::Mock }, &spec)
     }
 
     fn bytes(address: u64, shape: [usize; 4], strides: [usize; 4]) -> HashSet<u64> {

@@ -52,15 +52,7 @@ pub struct Sizes {
 impl Sizes {
     /// Self-attention: as many keys as queries, one K/V head a query head, `dv = d`.
     pub const fn new(batch: usize, sequence: usize, heads: usize, d: usize) -> Self {
-        Self {
-            batch,
-            sq: sequence,
-            sk: sequence,
-            heads_q: heads,
-            heads_k: heads,
-            d,
-            dv: d,
-        }
+        Self { batch, sq: sequence, sk: sequence, heads_q: heads, heads_k: heads, d, dv: d }
     }
 }
 
@@ -91,19 +83,8 @@ pub struct Problem {
 impl Problem {
     /// Contiguous `[batch, sequence, heads, dim]` operands of one type, with the LSE.
     pub fn dense(dtype: DType, sizes: Sizes, options: Options) -> Self {
-        let Sizes {
-            batch,
-            sq,
-            sk,
-            heads_q,
-            heads_k,
-            d,
-            dv,
-        } = sizes;
-        let spec = |shape| TensorSpec {
-            dtype,
-            layout: Layout::contiguous(shape),
-        };
+        let Sizes { batch, sq, sk, heads_q, heads_k, d, dv } = sizes;
+        let spec = |shape| TensorSpec { dtype, layout: Layout::contiguous(shape) };
         Self {
             q: spec([batch, sq, heads_q, d]),
             k: spec([batch, sk, heads_k, d]),
@@ -193,18 +174,7 @@ pub struct Operands {
 impl Operands {
     /// Four tensors and nothing else.
     pub const fn new(q: Tensor, k: Tensor, v: Tensor, o: Tensor) -> Self {
-        Self {
-            q,
-            k,
-            v,
-            o,
-            lse: None,
-            sinks: None,
-            alibi: None,
-            used_k: None,
-            cu_q: None,
-            cu_k: None,
-        }
+        Self { q, k, v, o, lse: None, sinks: None, alibi: None, used_k: None, cu_q: None, cu_k: None }
     }
 
     /// The problem that these operands pose with `options`: their types, their layouts, and which

@@ -57,39 +57,17 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
     }
     let mut reasons = Vec::new();
     let mut refuse = |argument, value: String, rule: &str| {
-        reasons.push(Reason {
-            argument,
-            value,
-            rule: rule.to_owned(),
-            remedy: ELSEWHERE,
-        });
+        reasons.push(Reason { argument, value, rule: rule.to_owned(), remedy: ELSEWHERE });
     };
-    let Options {
-        causal: _,
-        window,
-        softcap,
-        scale: _,
-    } = problem.options;
+    let Options { causal: _, window, softcap, scale: _ } = problem.options;
     if heuristics::kernel_type(problem.q.dtype).is_none() {
-        refuse(
-            "dtype",
-            problem.q.dtype.to_string(),
-            "the kernels multiply bf16 and f16",
-        );
+        refuse("dtype", problem.q.dtype.to_string(), "the kernels multiply bf16 and f16");
     }
     if !HEAD_DIMS.contains(&dims.d) {
-        refuse(
-            "head_dim",
-            dims.d.to_string(),
-            "there are kernels for 64, 128 and 256",
-        );
+        refuse("head_dim", dims.d.to_string(), "there are kernels for 64, 128 and 256");
     }
     if dims.dv != dims.d {
-        refuse(
-            "v.shape[3]",
-            dims.dv.to_string(),
-            "the kernels want V's heads as wide as Q's",
-        );
+        refuse("v.shape[3]", dims.dv.to_string(), "the kernels want V's heads as wide as Q's");
     }
     let scale = problem.options.scale_for(dims.d);
     if scale <= 0.0 {
@@ -97,25 +75,13 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
         refuse("options.scale", scale.to_string(), rule);
     }
     if scale > 0.0 && !(scale * core::f32::consts::LOG2_E).is_finite() {
-        refuse(
-            "options.scale",
-            scale.to_string(),
-            "the scale times log₂e must be finite in f32",
-        );
+        refuse("options.scale", scale.to_string(), "the scale times log₂e must be finite in f32");
     }
     if window != Window::default() {
-        refuse(
-            "options.window",
-            describe_window(window),
-            "the kernels have no sliding window yet",
-        );
+        refuse("options.window", describe_window(window), "the kernels have no sliding window yet");
     }
     if let Some(cap) = softcap {
-        refuse(
-            "options.softcap",
-            cap.to_string(),
-            "the kernels do not cap scores yet",
-        );
+        refuse("options.softcap", cap.to_string(), "the kernels do not cap scores yet");
     }
     if problem.sinks {
         refuse("sinks", "given".to_owned(), "the kernels have no sinks yet");
@@ -125,11 +91,7 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
     }
     match problem.sequences {
         Sequences::Dense => {}
-        Sequences::UsedKeys => refuse(
-            "sequences",
-            "used keys".to_owned(),
-            "the kernels take dense batches",
-        ),
+        Sequences::UsedKeys => refuse("sequences", "used keys".to_owned(), "the kernels take dense batches"),
         Sequences::Packed { .. } => {
             refuse("sequences", "packed".to_owned(), "the kernels take dense batches")
         }
@@ -196,87 +158,35 @@ pub struct Row {
 /// ```
 pub fn table(target: &Target) -> Vec<Row> {
     let of = |dtype, d: usize, dv: usize| {
-        Problem::dense(
-            dtype,
-            Sizes {
-                heads_k: 4,
-                dv,
-                ..Sizes::new(2, 1024, 16, d)
-            },
-            Options::default(),
-        )
+        Problem::dense(dtype, Sizes { heads_k: 4, dv, ..Sizes::new(2, 1024, 16, d) }, Options::default())
     };
     let plain = of(DType::Bf16, 128, 128);
     let with = |options: Options| Problem { options, ..plain };
     let mut rows = Vec::new();
     let mut row = |feature: String, problem: Problem| {
-        rows.push(Row {
-            feature,
-            problem,
-            verdict: support(target, &problem),
-        });
+        rows.push(Row { feature, problem, verdict: support(target, &problem) });
     };
     for dtype in [DType::Bf16, DType::F16, DType::F32] {
         row(format!("{dtype}"), of(dtype, 128, 128));
     }
     for (d, dv) in [(32, 32), (64, 64), (96, 96), (128, 128), (192, 128), (256, 256)] {
-        let name = if d == dv {
-            format!("head dimension {d}")
-        } else {
-            format!("head dimensions {d}/{dv}")
-        };
+        let name = if d == dv { format!("head dimension {d}") } else { format!("head dimensions {d}/{dv}") };
         row(name, of(DType::Bf16, d, dv));
     }
     let default = Options::default();
-    row(
-        "causal".to_owned(),
-        with(Options {
-            causal: true,
-            ..default
-        }),
-    );
-    let window = Window {
-        left: Some(255),
-        right: Some(0),
-    };
+    row("causal".to_owned(), with(Options { causal: true, ..default }));
+    let window = Window { left: Some(255), right: Some(0) };
     row("sliding window".to_owned(), with(Options { window, ..default }));
-    row(
-        "softcap".to_owned(),
-        with(Options {
-            softcap: Some(30.0),
-            ..default
-        }),
-    );
-    row(
-        "negative scale".to_owned(),
-        with(Options {
-            scale: Some(-0.125),
-            ..default
-        }),
-    );
+    row("softcap".to_owned(), with(Options { softcap: Some(30.0), ..default }));
+    row("negative scale".to_owned(), with(Options { scale: Some(-0.125), ..default }));
     row("sinks".to_owned(), Problem { sinks: true, ..plain });
     row("ALiBi".to_owned(), Problem { alibi: true, ..plain });
-    row(
-        "used keys".to_owned(),
-        Problem {
-            sequences: Sequences::UsedKeys,
-            ..plain
-        },
-    );
+    row("used keys".to_owned(), Problem { sequences: Sequences::UsedKeys, ..plain });
     let mut packed = Problem::dense(DType::Bf16, Sizes::new(1, 2048, 16, 128), default);
-    packed.sequences = Sequences::Packed {
-        count: 2,
-        max_q: 1024,
-        max_k: 1024,
-    };
+    packed.sequences = Sequences::Packed { count: 2, max_q: 1024, max_k: 1024 };
     row("packed sequences".to_owned(), packed);
     let mut transposed = of(DType::Bf16, 128, 128);
-    for spec in [
-        &mut transposed.q,
-        &mut transposed.k,
-        &mut transposed.v,
-        &mut transposed.o,
-    ] {
+    for spec in [&mut transposed.q, &mut transposed.k, &mut transposed.v, &mut transposed.o] {
         let [_, s, h, d] = spec.layout.shape;
         spec.layout.strides = [s * h * d, d, s * d, 1];
     }

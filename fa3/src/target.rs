@@ -27,11 +27,7 @@ pub struct CudaTarget {
 
 impl CudaTarget {
     /// An H200 SXM: to ask what would run there, on a machine that has none.
-    pub const H200: Self = Self {
-        arch: Arch::Sm90a,
-        sms: 132,
-        l2_bytes: 50 << 20,
-    };
+    pub const H200: Self = Self { arch: Arch::Sm90a, sms: 132, l2_bytes: 50 << 20 };
 }
 
 /// The processor, as planning sees it.
@@ -45,13 +41,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cuda(cuda) => {
-                write!(
-                    f,
-                    "{} with {} SMs and {} MiB of L2",
-                    cuda.arch,
-                    cuda.sms,
-                    cuda.l2_bytes >> 20
-                )
+                write!(f, "{} with {} SMs and {} MiB of L2", cuda.arch, cuda.sms, cuda.l2_bytes >> 20)
             }
             Self::Cpu(CpuTarget { threads: 1 }) => f.write_str("the CPU with one thread"),
             Self::Cpu(cpu) => write!(f, "the CPU with {} threads", cpu.threads),

@@ -60,10 +60,7 @@ impl Layout {
     /// Row-major `[batch, sequence, heads, dim]`.
     pub const fn contiguous(shape: [usize; 4]) -> Self {
         let [_, s, h, d] = shape;
-        Self {
-            shape,
-            strides: [s.saturating_mul(h).saturating_mul(d), h.saturating_mul(d), d, 1],
-        }
+        Self { shape, strides: [s.saturating_mul(h).saturating_mul(d), h.saturating_mul(d), d, 1] }
     }
 
     /// Whether some extent is zero.
@@ -80,9 +77,7 @@ impl Layout {
             .shape
             .iter()
             .zip(&self.strides)
-            .try_fold(0usize, |sum, (&n, &stride)| {
-                sum.checked_add((n - 1).checked_mul(stride)?)
-            })?;
+            .try_fold(0usize, |sum, (&n, &stride)| sum.checked_add((n - 1).checked_mul(stride)?))?;
         last.checked_add(1)
     }
 }

@@ -34,10 +34,7 @@ fn what_the_target_does_not_take_is_refused_before_anything_is_allocated() {
     let (mock, device) = mock();
     let data = vec![bf16::ONE; 64 * 64];
     let tensor = HostTensor::new([1, 64, 1, 64], &data).unwrap();
-    let options = Options {
-        softcap: Some(10.0),
-        ..Options::default()
-    };
+    let options = Options { softcap: Some(10.0), ..Options::default() };
     let error = attention(&device, tensor, tensor, tensor, &options).unwrap_err();
     assert!(matches!(error, Error::Unsupported(_)), "{error}");
     assert_eq!(mock.calls(), []);
@@ -61,14 +58,9 @@ fn packed_lengths_used_keys_and_sinks_are_checked() {
     let tensor = HostTensor::new([1, 6, 1, 2], &data).unwrap();
     let plain = HostInputs::new(tensor, tensor, tensor);
     let refused = |inputs: HostInputs<'_, f32>| {
-        attention_with(&Device::cpu(), &inputs, &Options::default())
-            .unwrap_err()
-            .to_string()
+        attention_with(&Device::cpu(), &inputs, &Options::default()).unwrap_err().to_string()
     };
-    let packed = |cu_q, cu_k| HostInputs {
-        sequences: HostSequences::Packed { cu_q, cu_k },
-        ..plain
-    };
+    let packed = |cu_q, cu_k| HostInputs { sequences: HostSequences::Packed { cu_q, cu_k }, ..plain };
     let good: &[i32] = &[0, 2, 6];
     attention_with(&Device::cpu(), &packed(good, good), &Options::default()).unwrap();
     for wrong in [&[0, 2, 5][..], &[1, 2, 6], &[0, 7, 6], &[0, 6], &[], &[0, -2, 6]] {
@@ -76,40 +68,19 @@ fn packed_lengths_used_keys_and_sinks_are_checked() {
         refused(packed(wrong, good));
     }
     for wrong in [&[7][..], &[-1], &[6, 6]] {
-        refused(HostInputs {
-            sequences: HostSequences::UsedKeys(wrong),
-            ..plain
-        });
+        refused(HostInputs { sequences: HostSequences::UsedKeys(wrong), ..plain });
     }
-    assert!(
-        refused(HostInputs {
-            sinks: Some(&[0.0, 1.0]),
-            ..plain
-        })
-        .contains("sinks")
-    );
+    assert!(refused(HostInputs { sinks: Some(&[0.0, 1.0]), ..plain }).contains("sinks"));
 }
 
 #[test]
 fn the_bits_do_not_depend_on_the_number_of_threads() {
-    let data: Vec<f32> = (0..2 * 70 * 3 * 16)
-        .map(|n| ((n * 37) % 101) as f32 / 50.0 - 1.0)
-        .collect();
+    let data: Vec<f32> = (0..2 * 70 * 3 * 16).map(|n| ((n * 37) % 101) as f32 / 50.0 - 1.0).collect();
     let tensor = HostTensor::new([2, 70, 3, 16], &data).unwrap();
     let on = |threads| {
         let backend = CpuBackend::with_threads(threads).unwrap();
         let device = Device::new(Arc::new(backend), "cpu");
-        attention(
-            &device,
-            tensor,
-            tensor,
-            tensor,
-            &Options {
-                causal: true,
-                ..Options::default()
-            },
-        )
-        .unwrap()
+        attention(&device, tensor, tensor, tensor, &Options { causal: true, ..Options::default() }).unwrap()
     };
     let (one, three) = (on(1), on(3));
     assert_eq!((one.o, one.lse), (three.o, three.lse));
@@ -121,10 +92,7 @@ fn a_plan_says_where_it_may_run_and_a_choice_says_why() {
     let problem = Problem::dense(DType::F32, Sizes::new(1, 4, 1, 8), Options::default());
     let choice = Device::best_for(&problem).unwrap();
     assert!(matches!(choice.device.target(), Target::Cpu(_)));
-    assert!(
-        !choice.rejected.is_empty() && choice.to_string().contains("because"),
-        "{choice}"
-    );
+    assert!(!choice.rejected.is_empty() && choice.to_string().contains("because"), "{choice}");
     let mut wrong = problem;
     wrong.k.layout.shape[3] = 4;
     assert!(matches!(Device::best_for(&wrong), Err(Error::Argument { .. })));

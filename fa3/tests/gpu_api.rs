@@ -25,15 +25,8 @@ fn values(len: usize, seed: u32) -> Vec<bf16> {
     (0..len).map(|_| next()).collect()
 }
 
-const SIZES: Sizes = Sizes {
-    heads_k: 2,
-    sk: 333,
-    ..Sizes::new(2, 200, 4, 128)
-};
-const OPTIONS: Options = Options {
-    causal: true,
-    ..Options::PLAIN
-};
+const SIZES: Sizes = Sizes { heads_k: 2, sk: 333, ..Sizes::new(2, 200, 4, 128) };
+const OPTIONS: Options = Options { causal: true, ..Options::PLAIN };
 
 struct Host {
     q: Vec<bf16>,
@@ -48,11 +41,7 @@ fn shape(sequence: usize, heads: usize) -> [usize; 4] {
 fn host(seed: u32) -> Host {
     let len = |shape: [usize; 4]| shape.iter().product();
     let (sq, sk) = (shape(SIZES.sq, SIZES.heads_q), shape(SIZES.sk, SIZES.heads_k));
-    Host {
-        q: values(len(sq), seed),
-        k: values(len(sk), seed + 1),
-        v: values(len(sk), seed + 2),
-    }
+    Host { q: values(len(sq), seed), k: values(len(sk), seed + 1), v: values(len(sk), seed + 2) }
 }
 
 impl Host {
@@ -74,10 +63,7 @@ impl Host {
 fn assert_close(actual: &[bf16], expected: &[bf16]) {
     assert_eq!(actual.len(), expected.len());
     for (index, (a, e)) in actual.iter().zip(expected).enumerate() {
-        assert!(
-            (a.to_f32() - e.to_f32()).abs() <= 1.0 / 64.0,
-            "element {index}: {a} instead of {e}"
-        );
+        assert!((a.to_f32() - e.to_f32()).abs() <= 1.0 / 64.0, "element {index}: {a} instead of {e}");
     }
 }
 
@@ -98,23 +84,14 @@ impl OnGpu {
         let inputs = [&host.q, &host.k, &host.v]
             .map(|data| Buffer::from_bytes(&backend, bytemuck::cast_slice(data)).unwrap());
         let o = Buffer::zeroed(&backend, host.q.len() * 2).unwrap();
-        let tensor = |buffer: &Buffer, spec| Tensor {
-            pointer: buffer.pointer(),
-            spec,
-        };
+        let tensor = |buffer: &Buffer, spec| Tensor { pointer: buffer.pointer(), spec };
         let operands = Operands::new(
             tensor(&inputs[0], problem.q),
             tensor(&inputs[1], problem.k),
             tensor(&inputs[2], problem.v),
             tensor(&o, problem.o),
         );
-        Self {
-            cuda,
-            backend,
-            operands,
-            o,
-            _inputs: inputs,
-        }
+        Self { cuda, backend, operands, o, _inputs: inputs }
     }
 
     fn plan(&self) -> Arc<Plan> {
@@ -123,31 +100,20 @@ impl OnGpu {
 
     fn clear(&self, stream: &Stream) {
         // SAFETY: the buffer has that many bytes; the stream orders this.
-        unsafe {
-            self.backend
-                .fill(self.o.pointer(), 0xff, self.o.bytes(), handle(stream))
-                .unwrap()
-        };
+        unsafe { self.backend.fill(self.o.pointer(), 0xff, self.o.bytes(), handle(stream)).unwrap() };
     }
 
     fn output(&self, stream: &Stream) -> Vec<bf16> {
         let mut data = vec![bf16::ZERO; self.o.bytes() / 2];
         let bytes = bytemuck::cast_slice_mut(&mut data);
         // SAFETY: the buffer has that many bytes; the stream orders this after what writes it.
-        unsafe {
-            self.backend
-                .download(bytes, self.o.pointer(), handle(stream))
-                .unwrap()
-        };
+        unsafe { self.backend.download(bytes, self.o.pointer(), handle(stream)).unwrap() };
         data
     }
 }
 
 fn problem() -> Problem {
-    Problem {
-        lse: false,
-        ..Problem::dense(DType::Bf16, SIZES, OPTIONS)
-    }
+    Problem { lse: false, ..Problem::dense(DType::Bf16, SIZES, OPTIONS) }
 }
 
 fn handle(stream: &Stream) -> StreamHandle {
@@ -178,10 +144,7 @@ fn a_binding_runs_on_the_caller_s_stream_and_replays_from_a_graph() {
     let host = host(3);
     let gpu = OnGpu::new(&host);
     let stream = Stream::new(gpu.cuda.context()).unwrap();
-    let binding = gpu
-        .plan()
-        .bind(&gpu.backend, &gpu.operands, Workspace::Own)
-        .unwrap();
+    let binding = gpu.plan().bind(&gpu.backend, &gpu.operands, Workspace::Own).unwrap();
     gpu.clear(&stream);
     // SAFETY: the operands live in `gpu`; the stream orders all uses.
     unsafe { binding.run(handle(&stream)).unwrap() };
@@ -205,15 +168,9 @@ fn a_binding_runs_on_the_caller_s_stream_and_replays_from_a_graph() {
 fn two_streams_compute_side_by_side() {
     let (host_a, host_b) = (host(4), host(5));
     let (a, b) = (OnGpu::new(&host_a), OnGpu::new(&host_b));
-    let (stream_a, stream_b) = (
-        Stream::new(a.cuda.context()).unwrap(),
-        Stream::new(b.cuda.context()).unwrap(),
-    );
-    let bind = |gpu: &OnGpu| {
-        gpu.plan()
-            .bind(&gpu.backend, &gpu.operands, Workspace::Own)
-            .unwrap()
-    };
+    let (stream_a, stream_b) =
+        (Stream::new(a.cuda.context()).unwrap(), Stream::new(b.cuda.context()).unwrap());
+    let bind = |gpu: &OnGpu| gpu.plan().bind(&gpu.backend, &gpu.operands, Workspace::Own).unwrap();
     let (binding_a, binding_b) = (bind(&a), bind(&b));
     for _ in 0..10 {
         // SAFETY: each stream has operands of its own, which live until it is read below.
@@ -230,14 +187,9 @@ fn two_streams_compute_side_by_side() {
 fn one_stream_can_wait_for_another() {
     let host = host(6);
     let gpu = OnGpu::new(&host);
-    let (first, second) = (
-        Stream::new(gpu.cuda.context()).unwrap(),
-        Stream::new(gpu.cuda.context()).unwrap(),
-    );
-    let binding = gpu
-        .plan()
-        .bind(&gpu.backend, &gpu.operands, Workspace::Own)
-        .unwrap();
+    let (first, second) =
+        (Stream::new(gpu.cuda.context()).unwrap(), Stream::new(gpu.cuda.context()).unwrap());
+    let binding = gpu.plan().bind(&gpu.backend, &gpu.operands, Workspace::Own).unwrap();
     // SAFETY: the operands live in `gpu`; the event orders the second stream after the first.
     unsafe { binding.run(handle(&first)).unwrap() };
     let event = Event::new(gpu.cuda.context()).unwrap();
@@ -256,19 +208,11 @@ fn slices_and_streams_of_cudarc_are_taken_as_they_are() {
         stream.clone_htod(&host.v).unwrap(),
     );
     let mut o = stream.alloc_zeros::<bf16>(host.q.len()).unwrap();
-    let mut lse = stream
-        .alloc_zeros::<f32>(SIZES.batch * SIZES.heads_q * SIZES.sq)
-        .unwrap();
+    let mut lse = stream.alloc_zeros::<f32>(SIZES.batch * SIZES.heads_q * SIZES.sq).unwrap();
     let backend = Arc::new(CudaBackend::of_stream(&stream).unwrap());
     let problem = Problem::dense(DType::Bf16, SIZES, OPTIONS);
     let plan = Arc::new(Plan::forward(&backend.target(), &problem).unwrap());
-    let slices = CudaSlices {
-        q: &q,
-        k: &k,
-        v: &v,
-        o: &mut o,
-        lse: Some(&mut lse),
-    };
+    let slices = CudaSlices { q: &q, k: &k, v: &v, o: &mut o, lse: Some(&mut lse) };
     plan.run_slices(&backend, &stream, slices).unwrap();
     // The kernel may still run: closing the backend waits for it.
     drop(backend);
@@ -276,13 +220,7 @@ fn slices_and_streams_of_cudarc_are_taken_as_they_are() {
     assert!(stream.clone_dtoh(&lse).unwrap().iter().all(|lse| lse.is_finite()));
 
     let backend = Arc::new(CudaBackend::of_stream(&stream).unwrap());
-    let short = CudaSlices {
-        q: &q.slice(1..),
-        k: &k,
-        v: &v,
-        o: &mut o,
-        lse: Some(&mut lse),
-    };
+    let short = CudaSlices { q: &q.slice(1..), k: &k, v: &v, o: &mut o, lse: Some(&mut lse) };
     let error = plan.run_slices(&backend, &stream, short).unwrap_err();
     assert!(matches!(error, Error::Length { argument: "q", .. }), "{error}");
 }
@@ -291,19 +229,11 @@ fn slices_and_streams_of_cudarc_are_taken_as_they_are() {
 fn host_addresses_and_other_targets_are_refused() {
     let gpu = OnGpu::new(&host(7));
     let mut operands = gpu.operands;
-    operands.k.pointer = Pointer {
-        address: 4096,
-        place: Place::Host,
-    };
-    let error = gpu
-        .plan()
-        .bind(&gpu.backend, &operands, Workspace::Own)
-        .unwrap_err();
+    operands.k.pointer = Pointer { address: 4096, place: Place::Host };
+    let error = gpu.plan().bind(&gpu.backend, &operands, Workspace::Own).unwrap_err();
     assert!(matches!(error, Error::WrongPlace { .. }), "{error}");
     let plan = Device::cpu().plan(&problem()).unwrap();
-    let error = plan
-        .bind(&gpu.backend, &gpu.operands, Workspace::Own)
-        .unwrap_err();
+    let error = plan.bind(&gpu.backend, &gpu.operands, Workspace::Own).unwrap_err();
     assert!(matches!(error, Error::PlanMismatch { .. }), "{error}");
 }
 

@@ -22,12 +22,8 @@ const PAPER_RMSE: f64 = 1e-4;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let full = cases(Set::Full)
-        .into_iter()
-        .map(|case| trial("case", case, |case| check(&case)));
-    let paper = cases(Set::Paper)
-        .into_iter()
-        .map(|case| trial("paper", case, |case| check_paper(&case)));
+    let full = cases(Set::Full).into_iter().map(|case| trial("case", case, |case| check(&case)));
+    let paper = cases(Set::Paper).into_iter().map(|case| trial("paper", case, |case| check_paper(&case)));
     libtest_mimic::run(&arguments, full.chain(paper).collect()).exit_code()
 }
 
@@ -54,9 +50,5 @@ fn check_paper(case: &Case) -> Result<(), Failed> {
     if report.rmse <= PAPER_RMSE {
         return Ok(());
     }
-    Err(format!(
-        "RMSE {:e} exceeds {PAPER_RMSE:e}; the case is: {case}",
-        report.rmse
-    )
-    .into())
+    Err(format!("RMSE {:e} exceeds {PAPER_RMSE:e}; the case is: {case}", report.rmse).into())
 }

@@ -25,20 +25,8 @@ fn supported() -> impl Strategy<Value = Problem> {
     let sizes = (1usize..9, sequence(), sequence(), 1usize..5, 1usize..9, d);
     (dtype, sizes, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
         |(dtype, (batch, sq, sk, heads_k, group, d), causal, lse, transposed)| {
-            let sizes = Sizes {
-                sk,
-                heads_q: heads_k * group,
-                heads_k,
-                ..Sizes::new(batch, sq, 1, d)
-            };
-            let mut problem = Problem::dense(
-                dtype,
-                sizes,
-                Options {
-                    causal,
-                    ..Options::default()
-                },
-            );
+            let sizes = Sizes { sk, heads_q: heads_k * group, heads_k, ..Sizes::new(batch, sq, 1, d) };
+            let mut problem = Problem::dense(dtype, sizes, Options { causal, ..Options::default() });
             problem.lse = lse;
             if transposed {
                 for spec in [&mut problem.q, &mut problem.k, &mut problem.v, &mut problem.o] {
@@ -107,14 +95,7 @@ proptest! {
 }
 
 fn plain() -> Problem {
-    Problem::dense(
-        DType::Bf16,
-        Sizes {
-            heads_k: 2,
-            ..Sizes::new(2, 512, 8, 128)
-        },
-        Options::default(),
-    )
+    Problem::dense(DType::Bf16, Sizes { heads_k: 2, ..Sizes::new(2, 512, 8, 128) }, Options::default())
 }
 
 #[test]
@@ -134,66 +115,33 @@ fn every_unsupported_feature_is_refused_by_name() {
     for (argument, change) in cases {
         let mut problem = plain();
         change(&mut problem);
-        let Err(Error::Unsupported(unsupported)) = support(&H200, &problem) else {
-            panic!("{argument}")
-        };
-        assert!(
-            unsupported
-                .reasons
-                .iter()
-                .any(|reason| reason.argument == argument),
-            "{unsupported}"
-        );
-        assert_eq!(
-            Plan::forward(&H200, &problem).unwrap_err().to_string(),
-            unsupported.to_string()
-        );
+        let Err(Error::Unsupported(unsupported)) = support(&H200, &problem) else { panic!("{argument}") };
+        assert!(unsupported.reasons.iter().any(|reason| reason.argument == argument), "{unsupported}");
+        assert_eq!(Plan::forward(&H200, &problem).unwrap_err().to_string(), unsupported.to_string());
     }
 }
 
 #[test]
 fn types_and_head_dimensions_without_kernels_are_refused() {
-    for (dtype, d, dv) in [
-        (DType::F32, 64, 64),
-        (DType::Bf16, 96, 96),
-        (DType::F16, 32, 32),
-        (DType::F16, 128, 64),
-    ] {
-        let problem = Problem::dense(
-            dtype,
-            Sizes {
-                dv,
-                ..Sizes::new(1, 128, 1, d)
-            },
-            Options::default(),
-        );
-        assert!(
-            matches!(support(&H200, &problem), Err(Error::Unsupported(_))),
-            "{dtype} {d} {dv}"
-        );
+    for (dtype, d, dv) in
+        [(DType::F32, 64, 64), (DType::Bf16, 96, 96), (DType::F16, 32, 32), (DType::F16, 128, 64)]
+    {
+        let problem = Problem::dense(dtype, Sizes { dv, ..Sizes::new(1, 128, 1, d) }, Options::default());
+        assert!(matches!(support(&H200, &problem), Err(Error::Unsupported(_))), "{dtype} {d} {dv}");
     }
 }
 
 #[test]
 fn every_reason_is_given_at_once() {
-    let options = Options {
-        softcap: Some(1.0),
-        scale: Some(-1.0),
-        ..Options::default()
-    };
+    let options = Options { softcap: Some(1.0), scale: Some(-1.0), ..Options::default() };
     let problem = Problem { options, ..plain() };
-    let Err(Error::Unsupported(unsupported)) = support(&H200, &problem) else {
-        panic!()
-    };
+    let Err(Error::Unsupported(unsupported)) = support(&H200, &problem) else { panic!() };
     assert_eq!(unsupported.reasons.len(), 2, "{unsupported}");
 }
 
 #[test]
 fn an_architecture_without_kernels_is_refused() {
-    let target = Target::Cuda(CudaTarget {
-        arch: fa3_sys::Arch::Sm100a,
-        ..CudaTarget::H200
-    });
+    let target = Target::Cuda(CudaTarget { arch: fa3_sys::Arch::Sm100a, ..CudaTarget::H200 });
     let error = support(&target, &plain()).unwrap_err();
     assert!(error.to_string().contains("sm_100a"), "{error}");
 }
@@ -212,13 +160,7 @@ fn the_table_says_what_support_says() {
     for row in &rows {
         assert_eq!(row.verdict.is_ok(), support(&H200, &row.problem).is_ok(), "{row}");
     }
-    let verdict = |feature: &str| {
-        rows.iter()
-            .find(|row| row.feature == feature)
-            .unwrap()
-            .verdict
-            .is_ok()
-    };
+    let verdict = |feature: &str| rows.iter().find(|row| row.feature == feature).unwrap().verdict.is_ok();
     assert!(verdict("bf16") && verdict("causal") && verdict("head dimension 256"));
     assert!(!verdict("f32") && !verdict("head dimension 96") && !verdict("packed sequences"));
     let cpu = support::table(&Target::Cpu(fa3::CpuTarget { threads: 1 }));
@@ -227,18 +169,8 @@ fn the_table_says_what_support_says() {
 
 #[test]
 fn a_plan_prints_what_would_run() {
-    let options = Options {
-        causal: true,
-        ..Options::default()
-    };
-    let problem = Problem::dense(
-        DType::Bf16,
-        Sizes {
-            heads_k: 4,
-            ..Sizes::new(2, 1024, 16, 128)
-        },
-        options,
-    );
+    let options = Options { causal: true, ..Options::default() };
+    let problem = Problem::dense(DType::Bf16, Sizes { heads_k: 4, ..Sizes::new(2, 1024, 16, 128) }, options);
     let text = Plan::forward(&H200, &problem).unwrap().to_string();
     for part in [
         "bf16, batch 2, sq 1024, sk 1024, heads 16/4, d 128",

@@ -30,10 +30,7 @@ impl Layer {
         let file = SafeTensors::deserialize(&bytes).unwrap();
         fn read<T: bytemuck::Pod>(file: &SafeTensors<'_>, name: &str) -> Vec<T> {
             let bytes = file.tensor(name).unwrap().data();
-            bytes
-                .chunks_exact(size_of::<T>())
-                .map(bytemuck::pod_read_unaligned)
-                .collect()
+            bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
         }
         Self {
             q: read(&file, "q"),
@@ -46,19 +43,12 @@ impl Layer {
     }
 
     fn inputs(&self) -> Inputs<'_, bf16> {
-        Inputs {
-            cu_q: Some(&self.cu),
-            cu_k: Some(&self.cu),
-            ..Inputs::new(&self.q, &self.k, &self.v)
-        }
+        Inputs { cu_q: Some(&self.cu), cu_k: Some(&self.cu), ..Inputs::new(&self.q, &self.k, &self.v) }
     }
 }
 
 fn problem() -> Problem {
-    let spec = TensorSpec {
-        dtype: DType::Bf16,
-        layout: Layout::contiguous(SHAPE),
-    };
+    let spec = TensorSpec { dtype: DType::Bf16, layout: Layout::contiguous(SHAPE) };
     Problem {
         q: spec,
         k: spec,
@@ -67,21 +57,14 @@ fn problem() -> Problem {
         lse: true,
         sinks: false,
         alibi: false,
-        sequences: Sequences::Packed {
-            count: 4,
-            max_q: 512,
-            max_k: 512,
-        },
+        sequences: Sequences::Packed { count: 4, max_q: 512, max_k: 512 },
         options: Options::default(),
     }
 }
 
 fn largest_difference(a: &[f64], b: &[f32]) -> f64 {
     assert_eq!(a.len(), b.len());
-    a.iter()
-        .zip(b)
-        .map(|(&a, &b)| (a - f64::from(b)).abs())
-        .fold(0.0, f64::max)
+    a.iter().zip(b).map(|(&a, &b)| (a - f64::from(b)).abs()).fold(0.0, f64::max)
 }
 
 #[test]
@@ -90,10 +73,7 @@ fn the_reference_agrees_with_the_files() {
         let data = Layer::load(layer);
         let output = forward(&problem(), &data.inputs()).unwrap();
         // The files hold f32: half a unit in the last place of values up to 4, and of LSEs up to 128.
-        let (o, lse) = (
-            largest_difference(&output.o, &data.o),
-            largest_difference(&output.lse, &data.lse),
-        );
+        let (o, lse) = (largest_difference(&output.o, &data.o), largest_difference(&output.lse, &data.lse));
         assert!(o < 2e-7 && lse < 6e-6, "layer {layer}: o {o:e}, lse {lse:e}");
     }
 }

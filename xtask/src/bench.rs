@@ -24,9 +24,8 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     } else {
         let mut command = workspace.cargo(["bench", "--package", "fa3"]);
         let benches = workspace.package("fa3")?.targets_of("bench");
-        let features: Vec<&str> = benches
-            .flat_map(|bench| bench.required_features.iter().map(String::as_str))
-            .collect();
+        let features: Vec<&str> =
+            benches.flat_map(|bench| bench.required_features.iter().map(String::as_str)).collect();
         command.arg(format!("--features={}", features.join(",")));
         command.args(["--benches"]);
         command

@@ -36,12 +36,7 @@ pub(crate) struct Cost {
 /// Compiles to PTX, assembles that PTX, checks the result and installs the artefact's three files.
 /// A kernel that is refused leaves no artefact.
 pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Result<(Resources, Cost)> {
-    let Job {
-        package,
-        unit,
-        arch,
-        hash,
-    } = job;
+    let Job { package, unit, arch, hash } = job;
     let folder = scratch(workspace, job);
     fs::create_dir_all(&folder).at(&folder)?;
     let (ptx, cubin) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
@@ -54,18 +49,11 @@ pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Resu
 
     let mut command = Command::new(&toolkit.nvcc);
     let virtual_target = arch.virtual_target();
-    command
-        .current_dir(&root)
-        .args(LANGUAGE)
-        .args(["-ptx", "-lineinfo"]);
+    command.current_dir(&root).args(LANGUAGE).args(["-ptx", "-lineinfo"]);
     command.arg(format!("-gencode=arch={virtual_target},code={virtual_target}"));
     command.args(include_flags(workspace, package));
     command.arg(format!("-DFA3_SYMBOL={}", unit.symbol));
-    command.args(
-        unit.defines
-            .iter()
-            .map(|(name, value)| format!("-D{name}={value}")),
-    );
+    command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
     command.arg("-o").arg(&ptx).arg(unit.source);
     let compiled = process::measure(command)?;
     let refuse = |reasons| Error::Refused {
@@ -83,9 +71,7 @@ pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Resu
     fs::write(&ptx, &text).at(&ptx)?;
 
     let mut command = Command::new(&toolkit.nvcc);
-    command
-        .current_dir(&folder)
-        .args(["-cubin", "-lineinfo", "--ptxas-options=-v"]);
+    command.current_dir(&folder).args(["-cubin", "-lineinfo", "--ptxas-options=-v"]);
     command.arg(format!("-gencode=arch={virtual_target},code={}", arch.target()));
     command.args(["-o", "kernel.cubin", "kernel.ptx"]);
     let assembled = process::measure(command)?;
@@ -125,12 +111,7 @@ pub(crate) fn verify(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Res
         return Ok(());
     }
     let folder = installed.cubin.parent().map(PathBuf::from).unwrap_or_default();
-    Err(Error::Refused {
-        symbol: job.unit.symbol.clone(),
-        arch: job.arch,
-        reasons,
-        folder,
-    })
+    Err(Error::Refused { symbol: job.unit.symbol.clone(), arch: job.arch, reasons, folder })
 }
 
 fn missing_instructions(
@@ -146,10 +127,7 @@ fn missing_instructions(
     command.arg("-c").arg(cubin);
     let disassembly = process::output(command)?;
     let missing = sass::missing(&disassembly, unit.expect_sass);
-    Ok(missing
-        .into_iter()
-        .map(|opcode| format!("its machine code has no {opcode}"))
-        .collect())
+    Ok(missing.into_iter().map(|opcode| format!("its machine code has no {opcode}")).collect())
 }
 
 /// Where headers are found: the crate's own, those of `fa3-tma`, and the generated ones.
@@ -161,10 +139,7 @@ pub(crate) fn include_flags(workspace: &Workspace, package: &str) -> Vec<String>
         workspace.root.join("fa3-tma/include"),
         include_folder(workspace, package),
     ];
-    let mut flags: Vec<String> = folders
-        .iter()
-        .map(|folder| format!("-I{}", folder.display()))
-        .collect();
+    let mut flags: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();
     flags.dedup();
     flags.push("-DFA3_PARAMS_CHECK".to_owned());
     flags
@@ -172,10 +147,5 @@ pub(crate) fn include_flags(workspace: &Workspace, package: &str) -> Vec<String>
 
 /// Where the compiler's output lies before it is checked.
 fn scratch(workspace: &Workspace, job: &Job) -> PathBuf {
-    workspace
-        .target
-        .join("fa3-cubins")
-        .join(job.package)
-        .join(job.arch.target())
-        .join(&job.unit.symbol)
+    workspace.target.join("fa3-cubins").join(job.package).join(job.arch.target()).join(&job.unit.symbol)
 }

@@ -46,12 +46,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<usize
 /// Builds or checks the selected kernels, and writes the resource table into the target folder.
 pub(crate) fn build(workspace: &Workspace, arguments: &Arguments) -> Result<Vec<Row>> {
     let toolkit = toolkit::find(workspace)?;
-    eprintln!(
-        "compiler: {} {} (from {})",
-        toolkit.nvcc.display(),
-        toolkit.version,
-        toolkit.origin
-    );
+    eprintln!("compiler: {} {} (from {})", toolkit.nvcc.display(), toolkit.version, toolkit.origin);
     let crates = tables::crates();
     for owner in &crates {
         parameters::check(workspace, &toolkit, owner)?;
@@ -59,21 +54,12 @@ pub(crate) fn build(workspace: &Workspace, arguments: &Arguments) -> Result<Vec<
     let jobs = select(workspace, &crates, arguments)?;
     if jobs.is_empty() {
         if let Some(text) = &arguments.only {
-            let arch = arguments
-                .arch
-                .map(|arch| format!(" for {arch}"))
-                .unwrap_or_default();
-            return Err(Error::NoSuchKernel {
-                text: text.clone(),
-                arch,
-            });
+            let arch = arguments.arch.map(|arch| format!(" for {arch}")).unwrap_or_default();
+            return Err(Error::NoSuchKernel { text: text.clone(), arch });
         }
         eprintln!(
             "the tables have no kernel{}",
-            arguments
-                .arch
-                .map(|arch| format!(" for {arch}"))
-                .unwrap_or_default()
+            arguments.arch.map(|arch| format!(" for {arch}")).unwrap_or_default()
         );
         return Ok(Vec::new());
     }
@@ -97,30 +83,15 @@ pub(crate) fn build(workspace: &Workspace, arguments: &Arguments) -> Result<Vec<
 fn select(workspace: &Workspace, crates: &[KernelCrate], arguments: &Arguments) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for owner in crates {
-        let roots = source_roots(
-            &workspace.root.join(owner.package),
-            &[workspace.root.join("fa3-tma/include")],
-        );
+        let roots =
+            source_roots(&workspace.root.join(owner.package), &[workspace.root.join("fa3-tma/include")]);
         for unit in &owner.units {
-            if arguments
-                .only
-                .as_ref()
-                .is_some_and(|text| !unit.symbol.contains(text.as_str()))
-            {
+            if arguments.only.as_ref().is_some_and(|text| !unit.symbol.contains(text.as_str())) {
                 continue;
             }
-            for &arch in unit
-                .arches
-                .iter()
-                .filter(|arch| arguments.arch.is_none_or(|only| only == **arch))
-            {
+            for &arch in unit.arches.iter().filter(|arch| arguments.arch.is_none_or(|only| only == **arch)) {
                 let hash = source_hash(&roots, unit, arch)?;
-                jobs.push(Job {
-                    package: owner.package,
-                    unit: unit.clone(),
-                    arch,
-                    hash,
-                });
+                jobs.push(Job { package: owner.package, unit: unit.clone(), arch, hash });
             }
         }
     }
@@ -148,12 +119,7 @@ fn build_all(workspace: &Workspace, toolkit: &Toolkit, jobs: &[Job]) -> Result<V
             let count = done.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(cost) = cost {
                 let seconds = cost.elapsed.as_secs_f64();
-                eprintln!(
-                    "[{count}/{}] {} {} in {seconds:.1} s",
-                    jobs.len(),
-                    job.unit.symbol,
-                    job.arch
-                );
+                eprintln!("[{count}/{}] {} {} in {seconds:.1} s", jobs.len(), job.unit.symbol, job.arch);
             }
             Row::new(job, resources, cost, &files(workspace, job))
         })
@@ -174,10 +140,7 @@ fn build_all(workspace: &Workspace, toolkit: &Toolkit, jobs: &[Job]) -> Result<V
     }
     let built = rows.iter().filter(|row| row.cost.is_some()).count();
     let seconds = begin.elapsed().as_secs_f64();
-    eprintln!(
-        "{built} kernels built, {} up to date, {seconds:.1} s",
-        rows.len() - built
-    );
+    eprintln!("{built} kernels built, {} up to date, {seconds:.1} s", rows.len() - built);
     Ok(rows)
 }
 
@@ -193,14 +156,7 @@ fn check(workspace: &Workspace, toolkit: &Toolkit, jobs: &[Job]) -> Result<Vec<R
                 }
                 Err(why) => {
                     let symbol = job.unit.symbol.clone().leak();
-                    Err(Error::Refusal(
-                        Missing {
-                            symbol,
-                            arch: job.arch,
-                            why,
-                        }
-                        .to_string(),
-                    ))
+                    Err(Error::Refusal(Missing { symbol, arch: job.arch, why }.to_string()))
                 }
             }
         })

@@ -18,11 +18,7 @@ pub(crate) fn supported() -> Result<Vec<(DeviceInfo, Arch)>, String> {
             Err(error) => reasons.push(format!("device {} ({}): {error}", device.ordinal, device.name)),
         }
     }
-    if supported.is_empty() {
-        Err(reasons.join("; "))
-    } else {
-        Ok(supported)
-    }
+    if supported.is_empty() { Err(reasons.join("; ")) } else { Ok(supported) }
 }
 
 /// Builds the kernels for the devices of this machine. Says so when there is no device, and then
@@ -43,9 +39,7 @@ pub(crate) fn prepare(workspace: &Workspace) -> Result<()> {
 /// Builds the kernels for the devices of this machine, or says why there are none.
 pub(crate) fn require(workspace: &Workspace) -> Result<()> {
     let why = |reason| {
-        Error::Refusal(format!(
-            "this needs a GPU that the kernels support, and there is none: {reason}"
-        ))
+        Error::Refusal(format!("this needs a GPU that the kernels support, and there is none: {reason}"))
     };
     build_for(workspace, &supported().map_err(why)?)
 }
@@ -54,14 +48,8 @@ fn build_for(workspace: &Workspace, devices: &[(DeviceInfo, Arch)]) -> Result<()
     for (device, _) in devices {
         eprintln!("{device}");
     }
-    for arch in Arch::ALL
-        .into_iter()
-        .filter(|arch| devices.iter().any(|(_, found)| found == arch))
-    {
-        let arguments = cubins::Arguments {
-            arch: Some(arch),
-            ..cubins::Arguments::default()
-        };
+    for arch in Arch::ALL.into_iter().filter(|arch| devices.iter().any(|(_, found)| found == arch)) {
+        let arguments = cubins::Arguments { arch: Some(arch), ..cubins::Arguments::default() };
         cubins::build(workspace, &arguments)?;
     }
     Ok(())

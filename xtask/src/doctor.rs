@@ -14,21 +14,14 @@ use crate::{devices, process};
 pub(crate) fn main(workspace: &Workspace) -> Result<()> {
     driver();
     compiler(workspace);
-    program(
-        "g++",
-        &["--version"],
-        "nvcc needs it: install it (Debian, Ubuntu: `apt install g++`)",
-    );
+    program("g++", &["--version"], "nvcc needs it: install it (Debian, Ubuntu: `apt install g++`)");
     let pip = "needed to fetch the compiler where there is none: install it (Debian, Ubuntu: `apt install python3-pip`)";
     program("python3", &["-m", "pip", "--version"], pip);
     artefacts(workspace)
 }
 
 fn line(what: &str, is_there: bool, text: &str) {
-    println!(
-        "{} {what:10} {text}",
-        if is_there { "ok     " } else { "missing" }
-    );
+    println!("{} {what:10} {text}", if is_there { "ok     " } else { "missing" });
 }
 
 fn driver() {
@@ -53,20 +46,11 @@ fn driver() {
 fn compiler(workspace: &Workspace) {
     let (found, rejected) = toolkit::look(workspace);
     for Rejected { nvcc, origin, why } in rejected {
-        line(
-            "nvcc",
-            false,
-            &format!("{} (from {origin}) is not used: {why}", nvcc.display()),
-        );
+        line("nvcc", false, &format!("{} (from {origin}) is not used: {why}", nvcc.display()));
     }
     match found {
         Some(toolkit) => {
-            let text = format!(
-                "{} {} (from {})",
-                toolkit.nvcc.display(),
-                toolkit.version,
-                toolkit.origin
-            );
+            let text = format!("{} {} (from {})", toolkit.nvcc.display(), toolkit.version, toolkit.origin);
             line("nvcc", true, &text);
         }
         None => line(

@@ -15,11 +15,7 @@ pub(crate) enum Error {
     #[error("cannot start `{program}`: {source}")]
     Start { program: String, source: io::Error },
     #[error("`{program}` failed ({status}){output}")]
-    Failed {
-        program: String,
-        status: String,
-        output: String,
-    },
+    Failed { program: String, status: String, output: String },
     #[error("`{program}` answered what cannot be understood: {why}")]
     Answer { program: String, why: String },
     #[error(
@@ -39,12 +35,7 @@ pub(crate) enum Error {
     #[error("the CUDA toolkit around {} has no `{tool}`; unset NVCC and CUDA_HOME to use the pinned one, or reinstall it", nvcc.display())]
     Tool { tool: String, nvcc: PathBuf },
     #[error("kernel `{symbol}` for {arch} is refused:\n  {}\nIntermediate files: {}", reasons.join("\n  "), folder.display())]
-    Refused {
-        symbol: String,
-        arch: Arch,
-        reasons: Vec<String>,
-        folder: PathBuf,
-    },
+    Refused { symbol: String, arch: Arch, reasons: Vec<String>, folder: PathBuf },
     #[error("{count} kernels failed; the messages are above")]
     Kernels { count: usize },
     #[error("no kernel's name contains `{text}`{arch}; `cargo xtask cubins` without --only lists them")]
@@ -66,9 +57,6 @@ pub(crate) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, path: impl AsRef<Path>) -> Result<T> {
-        self.map_err(|source| Error::File {
-            path: path.as_ref().to_path_buf(),
-            source,
-        })
+        self.map_err(|source| Error::File { path: path.as_ref().to_path_buf(), source })
     }
 }

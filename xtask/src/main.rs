@@ -23,11 +23,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 #[derive(Parser)]
-#[command(
-    bin_name = "cargo xtask",
-    about = "The project's own commands",
-    arg_required_else_help = true
-)]
+#[command(bin_name = "cargo xtask", about = "The project's own commands", arg_required_else_help = true)]
 enum Command {
     Run(run::Arguments),
     Cubins(cubins::Arguments),

@@ -32,22 +32,14 @@ pub(crate) fn check(workspace: &Workspace, toolkit: &Toolkit, owner: &KernelCrat
     let definition = root.join("kernels/params.cuh");
     fs::write(&source, format!("#include \"{}\"\n", definition.display())).at(&source)?;
     let mut command = Command::new(&toolkit.nvcc);
-    command
-        .args(crate::compile::LANGUAGE)
-        .args(["-ptx", "-gencode=arch=compute_90a,code=compute_90a"]);
+    command.args(crate::compile::LANGUAGE).args(["-ptx", "-gencode=arch=compute_90a,code=compute_90a"]);
     command.args(crate::compile::include_flags(workspace, owner.package));
-    command
-        .arg("-o")
-        .arg(folder.join("params_check.ptx"))
-        .arg(&source);
+    command.arg("-o").arg(folder.join("params_check.ptx")).arg(&source);
     let finished = process::measure(command)?;
     if finished.status.success() {
         return Ok(());
     }
-    Err(Error::Parameters {
-        package: owner.package.to_owned(),
-        output: finished.output,
-    })
+    Err(Error::Parameters { package: owner.package.to_owned(), output: finished.output })
 }
 
 /// The header's text. The structures live in namespace `fa3` under the names they have in Rust.
@@ -55,11 +47,7 @@ fn text(blocks: &[Block]) -> String {
     let mut text =
         String::from("// Written by `cargo xtask cubins` from the Rust structures.\n#pragma once\n");
     for Block { name, size, fields } in blocks {
-        writeln!(
-            text,
-            "static_assert(sizeof(fa3::{name}) == {size}, \"size of {name}\");"
-        )
-        .ok();
+        writeln!(text, "static_assert(sizeof(fa3::{name}) == {size}, \"size of {name}\");").ok();
         for (field, offset, bytes) in *fields {
             writeln!(
                 text,
@@ -85,11 +73,7 @@ mod tests {
         ));
         fs::create_dir_all(&folder).unwrap();
         let source = folder.join("check.cpp");
-        fs::write(
-            &source,
-            format!("namespace fa3 {{ {structure} }}\n{}", text(&[block])),
-        )
-        .unwrap();
+        fs::write(&source, format!("namespace fa3 {{ {structure} }}\n{}", text(&[block]))).unwrap();
         let mut command = Command::new("g++");
         command.args(["-std=c++17", "-fsyntax-only", "-w"]).arg(&source);
         let success = process::measure(command).unwrap().status.success();
@@ -99,17 +83,10 @@ mod tests {
 
     #[test]
     fn a_difference_in_size_offset_or_name_is_refused() {
-        let block = Block {
-            name: "P",
-            size: 16,
-            fields: &[("a", 0, 8), ("b", 8, 4), ("c", 12, 4)],
-        };
+        let block = Block { name: "P", size: 16, fields: &[("a", 0, 8), ("b", 8, 4), ("c", 12, 4)] };
         assert!(agrees(block.clone(), "struct P { long a; int b; float c; };"));
         assert!(!agrees(block.clone(), "struct P { long a; int c; float b; };"));
-        assert!(!agrees(
-            block.clone(),
-            "struct P { long a; int b; float c; int d; };"
-        ));
+        assert!(!agrees(block.clone(), "struct P { long a; int b; float c; int d; };"));
         assert!(!agrees(block.clone(), "struct P { int a; int b; float c; };"));
         assert!(!agrees(block, "struct P { long a; int b; float renamed; };"));
     }

@@ -23,10 +23,7 @@ pub(crate) struct Finished {
 /// Runs a program to its end, whatever its status.
 pub(crate) fn measure(mut command: Command) -> Result<Finished> {
     let program = name(&command);
-    let start = |source| Error::Start {
-        program: program.clone(),
-        source,
-    };
+    let start = |source| Error::Start { program: program.clone(), source };
     let (mut reader, writer) = std::io::pipe().map_err(start)?;
     let begin = Instant::now();
     command.stdin(std::process::Stdio::null());
@@ -63,27 +60,16 @@ pub(crate) fn output(command: Command) -> Result<String> {
         return Ok(finished.output);
     }
     let output = format!(":\n{}", finished.output.trim_end());
-    Err(Error::Failed {
-        program,
-        status: finished.status.to_string(),
-        output,
-    })
+    Err(Error::Failed { program, status: finished.status.to_string(), output })
 }
 
 /// Runs a program whose standard output is data, and returns that; messages go to the terminal.
 pub(crate) fn stdout(mut command: Command) -> Result<String> {
     let program = line(&command);
     command.stderr(std::process::Stdio::inherit());
-    let output = command.output().map_err(|source| Error::Start {
-        program: name(&command),
-        source,
-    })?;
+    let output = command.output().map_err(|source| Error::Start { program: name(&command), source })?;
     if !output.status.success() {
-        return Err(Error::Failed {
-            program,
-            status: output.status.to_string(),
-            output: String::new(),
-        });
+        return Err(Error::Failed { program, status: output.status.to_string(), output: String::new() });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -92,10 +78,7 @@ pub(crate) fn stdout(mut command: Command) -> Result<String> {
 /// succeeded, and all of its output.
 pub(crate) fn follow(mut command: Command, mut show: impl FnMut(&str)) -> Result<(bool, String)> {
     let program = name(&command);
-    let start = |source| Error::Start {
-        program: program.clone(),
-        source,
-    };
+    let start = |source| Error::Start { program: program.clone(), source };
     let (reader, writer) = std::io::pipe().map_err(start)?;
     command.stdin(std::process::Stdio::null());
     command.stdout(writer.try_clone().map_err(start)?).stderr(writer);
@@ -115,18 +98,11 @@ pub(crate) fn follow(mut command: Command, mut show: impl FnMut(&str)) -> Result
 /// Runs a program that has to succeed, with the terminal as its input and output.
 pub(crate) fn pass_through(mut command: Command) -> Result<()> {
     let program = line(&command);
-    let status = command.status().map_err(|source| Error::Start {
-        program: name(&command),
-        source,
-    })?;
+    let status = command.status().map_err(|source| Error::Start { program: name(&command), source })?;
     if status.success() {
         return Ok(());
     }
-    Err(Error::Failed {
-        program,
-        status: status.to_string(),
-        output: String::new(),
-    })
+    Err(Error::Failed { program, status: status.to_string(), output: String::new() })
 }
 
 /// A `cargo` command: the one that runs xtask.

@@ -39,30 +39,20 @@ pub(crate) fn parse(output: &str, symbol: &str) -> Report {
             report.complaints.push(line.trim().to_owned());
         }
     }
-    let Resources {
-        stack_bytes,
-        spill_bytes,
-        ..
-    } = report.resources;
+    let Resources { stack_bytes, spill_bytes, .. } = report.resources;
     if stack_bytes > 0 {
-        report
-            .complaints
-            .push(format!("it has a stack frame of {stack_bytes} bytes"));
+        report.complaints.push(format!("it has a stack frame of {stack_bytes} bytes"));
     }
     if spill_bytes > 0 {
-        report.complaints.push(format!(
-            "it spills registers: {spill_bytes} bytes of stores and loads"
-        ));
+        report.complaints.push(format!("it spills registers: {spill_bytes} bytes of stores and loads"));
     }
     if entries != [symbol] {
-        report.complaints.push(format!(
-            "the source has to define the one kernel `{symbol}`, and has {entries:?}"
-        ));
-    }
-    if !used {
         report
             .complaints
-            .push("the assembler reported no register count".to_owned());
+            .push(format!("the source has to define the one kernel `{symbol}`, and has {entries:?}"));
+    }
+    if !used {
+        report.complaints.push("the assembler reported no register count".to_owned());
     }
     report
 }
@@ -70,13 +60,9 @@ pub(crate) fn parse(output: &str, symbol: &str) -> Report {
 /// Whether a line of a compiler's output is a warning or an advisory that is not accepted.
 pub(crate) fn is_refused(line: &str) -> bool {
     let message = message(line);
-    let code = message
-        .strip_prefix('(')
-        .and_then(|rest| rest.split_once(')'))
-        .map(|(code, _)| code);
+    let code = message.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(code, _)| code);
     let advisory = code.is_some_and(|code| {
-        code.strip_prefix('C')
-            .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        code.strip_prefix('C').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
     });
     if advisory && ACCEPTED.iter().any(|(accepted, _)| Some(*accepted) == code) {
         return false;
@@ -94,9 +80,7 @@ fn number_before(text: &str, unit: &str) -> u32 {
     let Some((before, _)) = text.split_once(unit) else {
         return 0;
     };
-    let digits = before
-        .rsplit(|character: char| !character.is_ascii_digit())
-        .next();
+    let digits = before.rsplit(|character: char| !character.is_ascii_digit()).next();
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
@@ -119,37 +103,18 @@ ptxas info    : Compile time = 691.690 ms
 
     #[test]
     fn a_clean_kernel() {
-        let resources = Resources {
-            registers: 168,
-            static_shared_bytes: 1024,
-            stack_bytes: 0,
-            spill_bytes: 0,
-        };
-        assert_eq!(
-            parse(CLEAN, "k"),
-            Report {
-                resources,
-                complaints: Vec::new()
-            }
-        );
+        let resources =
+            Resources { registers: 168, static_shared_bytes: 1024, stack_bytes: 0, spill_bytes: 0 };
+        assert_eq!(parse(CLEAN, "k"), Report { resources, complaints: Vec::new() });
     }
 
     #[test]
     fn stack_frames_and_spills() {
         let output = CLEAN.replace("0 bytes stack frame, 0", "32 bytes stack frame, 48");
         let report = parse(&output, "k");
-        assert_eq!(
-            (report.resources.stack_bytes, report.resources.spill_bytes),
-            (32, 48)
-        );
-        assert!(
-            report.complaints[0].contains("stack frame of 32 bytes"),
-            "{report:?}"
-        );
-        assert!(
-            report.complaints[1].contains("spills registers: 48"),
-            "{report:?}"
-        );
+        assert_eq!((report.resources.stack_bytes, report.resources.spill_bytes), (32, 48));
+        assert!(report.complaints[0].contains("stack frame of 32 bytes"), "{report:?}");
+        assert!(report.complaints[1].contains("spills registers: 48"), "{report:?}");
     }
 
     #[test]
@@ -157,10 +122,7 @@ ptxas info    : Compile time = 691.690 ms
         let function = "ptxas info    : Function properties for helper\n    \
                         16 bytes stack frame, 0 bytes spill stores, 4 bytes spill loads\n";
         let report = parse(&format!("{CLEAN}{function}"), "k");
-        assert_eq!(
-            (report.resources.stack_bytes, report.resources.spill_bytes),
-            (16, 4)
-        );
+        assert_eq!((report.resources.stack_bytes, report.resources.spill_bytes), (16, 4));
     }
 
     #[test]
@@ -189,10 +151,6 @@ ptxas info    : Compile time = 691.690 ms
         assert!(parse(CLEAN, "other").complaints[0].contains("the one kernel `other`"));
         let two = CLEAN.to_owned() + &CLEAN.replace("'k'", "'second'");
         assert!(complaints(&two)[0].contains("\"second\""));
-        assert!(
-            complaints("")
-                .iter()
-                .any(|complaint| complaint.contains("no register count"))
-        );
+        assert!(complaints("").iter().any(|complaint| complaint.contains("no register count")));
     }
 }

@@ -30,19 +30,13 @@ mod tests {
 
     #[test]
     fn opcodes_are_found_behind_predicates() {
-        assert_eq!(
-            missing(DISASSEMBLY, &["HGMMA", "UTMALDG", "USETMAXREG.TRY_ALLOC", "LDC"]),
-            [""; 0]
-        );
+        assert_eq!(missing(DISASSEMBLY, &["HGMMA", "UTMALDG", "USETMAXREG.TRY_ALLOC", "LDC"]), [""; 0]);
     }
 
     #[test]
     fn absent_ones_are_named_and_mentions_do_not_count() {
         let expected = ["UTMASTG", "HGMMA", "USETMAXREG.DEALLOC", "R152", "c[0x0]"];
-        assert_eq!(
-            missing(DISASSEMBLY, &expected),
-            ["UTMASTG", "USETMAXREG.DEALLOC", "R152", "c[0x0]"]
-        );
+        assert_eq!(missing(DISASSEMBLY, &expected), ["UTMASTG", "USETMAXREG.DEALLOC", "R152", "c[0x0]"]);
         assert_eq!(missing("", &["HGMMA"]), ["HGMMA"]);
     }
 }

@@ -4,25 +4,13 @@
 use fa3_sys::{Arch, artefact::Unit};
 
 #[path = "../../fa3-kernels/src/params.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "the owner uses and exports what is not read here"
-)]
+#[allow(dead_code, unreachable_pub, reason = "the owner uses and exports what is not read here")]
 mod fa3_kernels_params;
 #[path = "../../fa3-kernels/table.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "the owner uses and exports what is not read here"
-)]
+#[allow(dead_code, unreachable_pub, reason = "the owner uses and exports what is not read here")]
 mod fa3_kernels_table;
 #[path = "../../fa3-tma/src/kernels/params.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "the owner uses and exports what is not read here"
-)]
+#[allow(dead_code, unreachable_pub, reason = "the owner uses and exports what is not read here")]
 mod fa3_tma_params;
 #[path = "../../fa3-tma/table.rs"]
 mod fa3_tma_table;
@@ -47,26 +35,14 @@ pub(crate) struct Block {
 /// Every crate that owns kernels.
 pub(crate) fn crates() -> Vec<KernelCrate> {
     let layouts = fa3_kernels_params::LAYOUTS.iter();
-    let blocks = layouts.map(|layout| Block {
-        name: layout.name,
-        size: layout.size,
-        fields: layout.fields,
-    });
+    let blocks = layouts.map(|layout| Block { name: layout.name, size: layout.size, fields: layout.fields });
     let tiling = Block {
         name: "Tiling",
         size: size_of::<fa3_tma_params::Tiling>(),
         fields: fa3_tma_params::Tiling::FIELDS,
     };
     vec![
-        KernelCrate {
-            package: "fa3-tma",
-            units: fa3_tma_table::units(),
-            blocks: vec![tiling],
-        },
-        KernelCrate {
-            package: "fa3-kernels",
-            units: fa3_kernels_table::units(),
-            blocks: blocks.collect(),
-        },
+        KernelCrate { package: "fa3-tma", units: fa3_tma_table::units(), blocks: vec![tiling] },
+        KernelCrate { package: "fa3-kernels", units: fa3_kernels_table::units(), blocks: blocks.collect() },
     ]
 }

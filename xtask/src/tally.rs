@@ -32,10 +32,7 @@ impl Tally {
     pub(crate) fn of_tests(success: bool, output: &str) -> Self {
         let mut tally = Self::default();
         let mut results = 0;
-        for line in output
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("test result: "))
-        {
+        for line in output.lines().filter_map(|line| line.trim().strip_prefix("test result: ")) {
             let count = |what: &str| {
                 let (before, _) = line.split_once(what)?;
                 before.rsplit(' ').next()?.parse::<usize>().ok()
@@ -69,17 +66,8 @@ mod tests {
     fn result_lines_are_summed() {
         let failed =
             "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1s";
-        assert_eq!(
-            Tally::of_tests(true, &format!("x\n{OK}\n{OK}\n")),
-            Tally::passed(18)
-        );
-        assert_eq!(
-            Tally::of_tests(false, &format!("{OK}\n{failed}")),
-            Tally {
-                passed: 12,
-                failed: 2
-            }
-        );
+        assert_eq!(Tally::of_tests(true, &format!("x\n{OK}\n{OK}\n")), Tally::passed(18));
+        assert_eq!(Tally::of_tests(false, &format!("{OK}\n{failed}")), Tally { passed: 12, failed: 2 });
     }
 
     #[test]

@@ -88,17 +88,9 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
             begin.elapsed().as_secs_f64()
         ));
         // A part that checked nothing has not shown anything.
-        total += if tally == Tally::default() {
-            Tally::failed(1)
-        } else {
-            tally
-        };
+        total += if tally == Tally::default() { Tally::failed(1) } else { tally };
     }
     println!("\n{summary}");
     println!("{} passed, {} failed", total.passed, total.failed);
-    Ok(if total.is_success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if total.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

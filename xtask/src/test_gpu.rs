@@ -35,11 +35,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
         return Ok(ExitCode::SUCCESS);
     }
     devices::require(workspace)?;
-    let checker = if arguments.sanitize {
-        Some(toolkit::sanitizer(workspace)?)
-    } else {
-        None
-    };
+    let checker = if arguments.sanitize { Some(toolkit::sanitizer(workspace)?) } else { None };
     let mut total = Tally::default();
     for program in programs::tests(workspace)? {
         let mut command = match &checker {
@@ -56,9 +52,5 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
         total += Tally::of_tests(success, &output);
     }
     println!("{} passed, {} failed", total.passed, total.failed);
-    Ok(if total.is_success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if total.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -50,25 +50,13 @@ pub(crate) fn look(workspace: &Workspace) -> (Option<Toolkit>, Vec<Rejected>) {
     for (origin, nvcc) in candidates {
         match version::of(&nvcc) {
             Ok(version) if version >= OLDEST => {
-                return (
-                    Some(Toolkit {
-                        nvcc,
-                        version,
-                        origin,
-                        wheels,
-                    }),
-                    rejected,
-                );
+                return (Some(Toolkit { nvcc, version, origin, wheels }), rejected);
             }
             Ok(version) => {
                 let why = format!("it is version {version}, and {OLDEST} or newer is needed");
                 rejected.push(Rejected { nvcc, origin, why });
             }
-            Err(error) => rejected.push(Rejected {
-                nvcc,
-                origin,
-                why: error.to_string(),
-            }),
+            Err(error) => rejected.push(Rejected { nvcc, origin, why: error.to_string() }),
         }
     }
     (None, rejected)
@@ -85,10 +73,7 @@ pub(crate) fn find(workspace: &Workspace) -> Result<Toolkit> {
         return Ok(toolkit);
     }
     COMPILER.install(workspace)?;
-    look(workspace).0.ok_or_else(|| Error::Tool {
-        tool: "nvcc".into(),
-        nvcc: COMPILER.root(workspace),
-    })
+    look(workspace).0.ok_or_else(|| Error::Tool { tool: "nvcc".into(), nvcc: COMPILER.root(workspace) })
 }
 
 impl Toolkit {
@@ -103,11 +88,7 @@ impl Toolkit {
 
     /// NVRTC's shared library.
     pub(crate) fn nvrtc(&self, workspace: &Workspace) -> Result<PathBuf> {
-        let root = self
-            .nvcc
-            .parent()
-            .and_then(Path::parent)
-            .unwrap_or(Path::new("/"));
+        let root = self.nvcc.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
         let beside = ["lib64", "lib"].map(|folder| root.join(folder).join("libnvrtc.so.13"));
         if let Some(found) = beside.into_iter().find(|path| path.is_file()) {
             return Ok(found);
@@ -121,10 +102,7 @@ impl Toolkit {
         if path.is_file() {
             return Ok(path);
         }
-        Err(Error::Tool {
-            tool: relative.to_owned(),
-            nvcc: self.nvcc.clone(),
-        })
+        Err(Error::Tool { tool: relative.to_owned(), nvcc: self.nvcc.clone() })
     }
 }
 
@@ -136,10 +114,7 @@ pub(crate) fn sanitizer(workspace: &Workspace) -> Result<PathBuf> {
     if path.is_file() {
         return Ok(path);
     }
-    Err(Error::Tool {
-        tool: "compute-sanitizer".into(),
-        nvcc: set.root(workspace),
-    })
+    Err(Error::Tool { tool: "compute-sanitizer".into(), nvcc: set.root(workspace) })
 }
 
 /// Every program of that name in the folders of `PATH`.
@@ -147,17 +122,12 @@ pub(crate) fn on_path(name: &str) -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let name = name.to_owned();
-    folders
-        .into_iter()
-        .map(move |folder| folder.join(&name))
-        .filter(|file| file.is_file())
+    folders.into_iter().map(move |folder| folder.join(&name)).filter(|file| file.is_file())
 }
 
 /// nvcc preprocesses with the host's compiler, device code alone included.
 fn require_host_compiler() -> Result<()> {
     let mut command = Command::new("g++");
     command.arg("--version");
-    process::output(command)
-        .map(drop)
-        .map_err(|_| Error::HostCompiler)
+    process::output(command).map(drop).map_err(|_| Error::HostCompiler)
 }

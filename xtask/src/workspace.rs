@@ -39,10 +39,8 @@ impl Workspace {
         let mut command = cargo(["metadata", "--no-deps", "--format-version", "1"]);
         command.current_dir(env!("CARGO_MANIFEST_DIR"));
         let text = stdout(command)?;
-        serde_json::from_str(&text).map_err(|error| Error::Answer {
-            program: "cargo metadata".into(),
-            why: error.to_string(),
-        })
+        serde_json::from_str(&text)
+            .map_err(|error| Error::Answer { program: "cargo metadata".into(), why: error.to_string() })
     }
 
     /// A `cargo` command that runs at the root.
@@ -75,9 +73,7 @@ impl Workspace {
 
     /// The packages that are for others to use: all but this one.
     pub(crate) fn libraries(&self) -> impl Iterator<Item = &Package> {
-        self.packages
-            .iter()
-            .filter(|package| package.name != env!("CARGO_PKG_NAME"))
+        self.packages.iter().filter(|package| package.name != env!("CARGO_PKG_NAME"))
     }
 }
 
@@ -88,8 +84,6 @@ impl Package {
 
     /// The targets of a kind: `test`, `bench`, `example`.
     pub(crate) fn targets_of(&self, kind: &'static str) -> impl Iterator<Item = &Target> {
-        self.targets
-            .iter()
-            .filter(move |target| target.kind.iter().any(|found| found == kind))
+        self.targets.iter().filter(move |target| target.kind.iter().any(|found| found == kind))
     }
 }

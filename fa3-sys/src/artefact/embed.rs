@@ -56,10 +56,7 @@ pub enum EmbedError {
 ///
 /// # Errors
 /// [`EmbedError`] when a file cannot be read or written, or a manifest is malformed.
-#[expect(
-    clippy::print_stdout,
-    reason = "build scripts speak to cargo on standard output"
-)]
+#[expect(clippy::print_stdout, reason = "build scripts speak to cargo on standard output")]
 pub fn embed(crate_root: &Path, source_roots: &[PathBuf], units: &[Unit]) -> Result<Embedded, EmbedError> {
     let out = std::env::var_os("OUT_DIR").ok_or(EmbedError::NoOutDir)?;
     for path in watched(crate_root, source_roots) {
@@ -76,11 +73,7 @@ pub fn embed(crate_root: &Path, source_roots: &[PathBuf], units: &[Unit]) -> Res
 /// where they would appear.
 fn watched(crate_root: &Path, source_roots: &[PathBuf]) -> Vec<PathBuf> {
     let artefacts = folder(crate_root);
-    let mut paths = vec![if artefacts.is_dir() {
-        artefacts
-    } else {
-        crate_root.to_path_buf()
-    }];
+    let mut paths = vec![if artefacts.is_dir() { artefacts } else { crate_root.to_path_buf() }];
     paths.extend(source_roots.iter().cloned());
     paths
 }
@@ -139,44 +132,23 @@ fn generate(
 /// # Errors
 /// [`EmbedError`] when the manifest cannot be read or is malformed.
 pub fn up_to_date(files: &Files, hash: &str) -> Result<Result<Manifest, MissingReason>, EmbedError> {
-    if ![&files.cubin, &files.ptx, &files.manifest]
-        .iter()
-        .all(|path| path.is_file())
-    {
+    if ![&files.cubin, &files.ptx, &files.manifest].iter().all(|path| path.is_file()) {
         return Ok(Err(MissingReason::NotBuilt));
     }
     let path = files.manifest.clone();
-    let text = fs::read_to_string(&path).map_err(|source| EmbedError::File {
-        path: path.clone(),
-        source,
-    })?;
-    let manifest: Manifest = text
-        .parse()
-        .map_err(|source| EmbedError::Manifest { path, source })?;
-    Ok(if manifest.source_hash == hash {
-        Ok(manifest)
-    } else {
-        Err(MissingReason::Stale)
-    })
+    let text = fs::read_to_string(&path).map_err(|source| EmbedError::File { path: path.clone(), source })?;
+    let manifest: Manifest = text.parse().map_err(|source| EmbedError::Manifest { path, source })?;
+    Ok(if manifest.source_hash == hash { Ok(manifest) } else { Err(MissingReason::Stale) })
 }
 
 fn cubin_static(index: usize, cubin: &Path) -> Result<String, EmbedError> {
     let path = cubin.to_path_buf();
-    let length = fs::metadata(cubin)
-        .map_err(|source| EmbedError::File { path, source })?
-        .len();
-    Ok(format!(
-        "static CUBIN_{index}: Aligned<{length}> = Aligned(*include_bytes!({cubin:?}));\n"
-    ))
+    let length = fs::metadata(cubin).map_err(|source| EmbedError::File { path, source })?.len();
+    Ok(format!("static CUBIN_{index}: Aligned<{length}> = Aligned(*include_bytes!({cubin:?}));\n"))
 }
 
 fn entry(index: usize, ptx: &Path, manifest: &Manifest) -> String {
-    let Manifest {
-        symbol,
-        arch,
-        source_hash,
-        resources,
-    } = manifest;
+    let Manifest { symbol, arch, source_hash, resources } = manifest;
     format!(
         "    fa3_sys::artefact::KernelEntry {{\n\
         \x20       symbol: {symbol:?},\n\
@@ -200,10 +172,7 @@ mod tests {
             symbol: symbol.into(),
             arch: Arch::Sm90a,
             source_hash: hash.into(),
-            resources: Resources {
-                registers: 168,
-                ..Resources::default()
-            },
+            resources: Resources { registers: 168, ..Resources::default() },
         };
         let path = format!("artifacts/sm_90a/{symbol}");
         folder.write(&format!("{path}.cubin"), "machine code");
@@ -217,17 +186,9 @@ mod tests {
         folder.write("kernels/k.cu", "source");
         let roots = [folder.path().join("kernels")];
         let units = [unit("today"), unit("stale"), unit("absent"), unit("partial")];
-        build(
-            &folder,
-            "today",
-            &source_hash(&roots, &units[0], Arch::Sm90a).unwrap(),
-        );
+        build(&folder, "today", &source_hash(&roots, &units[0], Arch::Sm90a).unwrap());
         build(&folder, "stale", "00");
-        build(
-            &folder,
-            "partial",
-            &source_hash(&roots, &units[3], Arch::Sm90a).unwrap(),
-        );
+        build(&folder, "partial", &source_hash(&roots, &units[3], Arch::Sm90a).unwrap());
         fs::remove_file(folder.path().join("artifacts/sm_90a/partial.ptx")).unwrap();
 
         let (found, text) = generate(folder.path(), &roots, &units).unwrap();
@@ -243,10 +204,7 @@ mod tests {
         );
         assert!(text.contains("static CUBIN_0: Aligned<12>"), "{text}");
         assert!(text.contains("registers: 168"), "{text}");
-        assert!(
-            text.contains("why: fa3_sys::artefact::MissingReason::Stale"),
-            "{text}"
-        );
+        assert!(text.contains("why: fa3_sys::artefact::MissingReason::Stale"), "{text}");
 
         folder.write("kernels/k.cu", "another source");
         let (found, _) = generate(folder.path(), &roots, &units).unwrap();
@@ -259,11 +217,7 @@ mod tests {
         folder.write("kernels/k.cu", "source");
         let roots = [folder.path().join("kernels")];
         let units = [unit("today"), unit("absent")];
-        build(
-            &folder,
-            "today",
-            &source_hash(&roots, &units[0], Arch::Sm90a).unwrap(),
-        );
+        build(&folder, "today", &source_hash(&roots, &units[0], Arch::Sm90a).unwrap());
         let (_, generated) = generate(folder.path(), &roots, &units).unwrap();
         let declarations = "
             pub mod fa3_sys {
@@ -283,11 +237,7 @@ mod tests {
             .current_dir(folder.path())
             .output()
             .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     #[test]

@@ -42,11 +42,7 @@ pub enum HashError {
 pub fn source_roots(crate_root: &Path, extra: &[PathBuf]) -> Vec<PathBuf> {
     let own = ["kernels", "include"].map(|folder| crate_root.join(folder));
     let mut roots: Vec<PathBuf> = Vec::new();
-    for root in own
-        .into_iter()
-        .filter(|root| root.is_dir())
-        .chain(extra.iter().cloned())
-    {
+    for root in own.into_iter().filter(|root| root.is_dir()).chain(extra.iter().cloned()) {
         if !roots.contains(&root) {
             roots.push(root);
         }
@@ -111,10 +107,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> R
         let relative = format!("{prefix}{}", name.to_string_lossy());
         if path.is_dir() {
             collect(&path, &format!("{relative}/"), files)?;
-        } else if path
-            .extension()
-            .is_some_and(|found| EXTENSIONS.iter().any(|known| found == *known))
-        {
+        } else if path.extension().is_some_and(|found| EXTENSIONS.iter().any(|known| found == *known)) {
             files.push((relative, path));
         }
     }
@@ -122,10 +115,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> R
 }
 
 fn read_error(path: &Path, source: io::Error) -> HashError {
-    HashError::Read {
-        path: path.to_path_buf(),
-        source,
-    }
+    HashError::Read { path: path.to_path_buf(), source }
 }
 
 /// Adds a field with its length before it, so that no two lists of fields read the same.
@@ -156,27 +146,11 @@ mod tests {
 
         assert_ne!(reference, hash("a", &unit("k"), Arch::Sm100a));
         assert_ne!(reference, hash("a", &unit("l"), Arch::Sm90a));
-        let defined = Unit {
-            defines: vec![("FA3_D", "64".into())],
-            ..unit("k")
-        };
+        let defined = Unit { defines: vec![("FA3_D", "64".into())], ..unit("k") };
         assert_ne!(reference, hash("a", &defined, Arch::Sm90a));
-        let moved = Unit {
-            defines: vec![("FA3_", "D64".into())],
-            ..unit("k")
-        };
+        let moved = Unit { defines: vec![("FA3_", "D64".into())], ..unit("k") };
         assert_ne!(hash("a", &moved, Arch::Sm90a), hash("a", &defined, Arch::Sm90a));
-        assert_ne!(
-            reference,
-            hash(
-                "a",
-                &Unit {
-                    expect_sass: &["HGMMA"],
-                    ..unit("k")
-                },
-                Arch::Sm90a
-            )
-        );
+        assert_ne!(reference, hash("a", &Unit { expect_sass: &["HGMMA"], ..unit("k") }, Arch::Sm90a));
 
         folder.write("b/kernels/deep/y.cuh", "Two");
         assert_ne!(reference, hash("b", &unit("k"), Arch::Sm90a));

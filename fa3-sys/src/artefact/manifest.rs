@@ -63,12 +63,7 @@ pub enum ManifestError {
 
 impl fmt::Display for Manifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Resources {
-            registers,
-            static_shared_bytes,
-            stack_bytes,
-            spill_bytes,
-        } = self.resources;
+        let Resources { registers, static_shared_bytes, stack_bytes, spill_bytes } = self.resources;
         writeln!(f, "symbol = {}", self.symbol)?;
         writeln!(f, "arch = {}", self.arch)?;
         writeln!(f, "source_hash = {}", self.source_hash)?;
@@ -101,11 +96,7 @@ impl core::str::FromStr for Manifest {
         let number = |key: &'static str| {
             let text = value(key)?;
             let rule = "a whole number below 2^32";
-            text.parse().map_err(|_| ManifestError::Value {
-                key,
-                value: text.to_owned(),
-                rule,
-            })
+            text.parse().map_err(|_| ManifestError::Value { key, value: text.to_owned(), rule })
         };
         let arch = value("arch")?;
         Ok(Self {
@@ -148,11 +139,7 @@ impl Files {
     pub fn of(crate_root: &Path, arch: Arch, symbol: &str) -> Self {
         let folder = folder(crate_root).join(arch.target());
         let file = |extension: &str| folder.join(format!("{symbol}.{extension}"));
-        Self {
-            cubin: file("cubin"),
-            ptx: file("ptx"),
-            manifest: file("manifest"),
-        }
+        Self { cubin: file("cubin"), ptx: file("ptx"), manifest: file("manifest") }
     }
 }
 
@@ -179,18 +166,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let parse = |from: &str, to: &str| TEXT.replace(from, to).parse::<Manifest>().unwrap_err();
-        assert_eq!(
-            parse("registers = 168\n", ""),
-            ManifestError::Absent { key: "registers" }
-        );
+        assert_eq!(parse("registers = 168\n", ""), ManifestError::Absent { key: "registers" });
         assert!(parse("168", "-1").to_string().contains("`registers` is `-1`"));
         assert!(parse("sm_100a", "sm_89").to_string().contains("`sm_89`"));
-        assert_eq!(
-            parse("source_hash = ab", "x"),
-            ManifestError::Line {
-                line: 3,
-                text: "x".into()
-            }
-        );
+        assert_eq!(parse("source_hash = ab", "x"), ManifestError::Line { line: 3, text: "x".into() });
     }
 }

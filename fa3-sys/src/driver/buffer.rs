@@ -32,25 +32,15 @@ impl Buffer {
             context.bind()?;
             // SAFETY: a context is current, and `address` is valid for the write.
             match unsafe { call!(cuMemAlloc_v2(&raw mut address, bytes)) } {
-                Err(DriverError::Api {
-                    code: OUT_OF_MEMORY, ..
-                }) => {
+                Err(DriverError::Api { code: OUT_OF_MEMORY, .. }) => {
                     let MemoryInfo { free, total } = context.memory()?;
-                    return Err(DriverError::OutOfMemory {
-                        requested: bytes,
-                        free,
-                        total,
-                    });
+                    return Err(DriverError::OutOfMemory { requested: bytes, free, total });
                 }
                 result => result?,
             }
         }
         tracing::trace!(bytes, address, "device memory allocated");
-        Ok(Self {
-            context: context.clone(),
-            pointer: DevicePtr(address),
-            bytes,
-        })
+        Ok(Self { context: context.clone(), pointer: DevicePtr(address), bytes })
     }
 
     /// Allocates room for `data` and copies it there; waits for the copy.
@@ -86,11 +76,7 @@ impl Buffer {
     /// `pointer` and `bytes` come from [`Buffer::into_raw`] of a buffer of the same context, or
     /// are what `cuMemAlloc` returned and was asked for, and nothing else frees the memory.
     pub unsafe fn from_raw(context: &Context, pointer: DevicePtr, bytes: usize) -> Self {
-        Self {
-            context: context.clone(),
-            pointer,
-            bytes,
-        }
+        Self { context: context.clone(), pointer, bytes }
     }
 
     /// The first byte's address.
@@ -140,11 +126,7 @@ impl Buffer {
     pub fn to_vec<T: Pod>(&self, stream: &Stream) -> Result<Vec<T>, DriverError> {
         let element = size_of::<T>();
         if element == 0 || !self.bytes.is_multiple_of(element) {
-            return Err(DriverError::PartialElement {
-                operation: "to_vec",
-                size: self.bytes,
-                element,
-            });
+            return Err(DriverError::PartialElement { operation: "to_vec", size: self.bytes, element });
         }
         let mut data = vec![T::zeroed(); self.bytes / element];
         self.read(stream, 0, &mut data)?;
@@ -227,11 +209,7 @@ impl Buffer {
     /// [`DriverError::WrongContext`]; otherwise what the driver says.
     pub fn fill_u32(&self, stream: &Stream, value: u32) -> Result<(), DriverError> {
         if !self.bytes.is_multiple_of(4) {
-            return Err(DriverError::PartialElement {
-                operation: "fill_u32",
-                size: self.bytes,
-                element: 4,
-            });
+            return Err(DriverError::PartialElement { operation: "fill_u32", size: self.bytes, element: 4 });
         }
         let to = self.range("fill", stream, 0, self.bytes)?;
         // SAFETY: the range is the whole buffer, which frees it only after the device is done.
@@ -245,8 +223,7 @@ impl Buffer {
         offset: usize,
         bytes: usize,
     ) -> Result<DevicePtr, DriverError> {
-        self.context
-            .expect_same("the buffer", stream.context(), "the stream")?;
+        self.context.expect_same("the buffer", stream.context(), "the stream")?;
         range(self.pointer, self.bytes, operation, offset, bytes)
     }
 }
@@ -260,15 +237,7 @@ fn range(
     bytes: usize,
 ) -> Result<DevicePtr, DriverError> {
     let fits = offset.checked_add(bytes).is_some_and(|end| end <= size);
-    pointer
-        .offset(offset)
-        .filter(|_| fits)
-        .ok_or(DriverError::OutOfRange {
-            operation,
-            offset,
-            bytes,
-            size,
-        })
+    pointer.offset(offset).filter(|_| fits).ok_or(DriverError::OutOfRange { operation, offset, bytes, size })
 }
 
 impl Drop for Buffer {
@@ -293,17 +262,9 @@ mod tests {
         assert_eq!(at(0, 16), Ok(DevicePtr(0x100)));
         assert_eq!(at(12, 4), Ok(DevicePtr(0x10c)));
         assert_eq!(at(16, 0), Ok(DevicePtr(0x110)));
-        let error = DriverError::OutOfRange {
-            operation: "write",
-            offset: 13,
-            bytes: 4,
-            size: 16,
-        };
+        let error = DriverError::OutOfRange { operation: "write", offset: 13, bytes: 4, size: 16 };
         assert_eq!(at(13, 4), Err(error.clone()));
-        assert!(
-            error.to_string().contains("write of 4 bytes at offset 13"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("write of 4 bytes at offset 13"), "{error}");
         assert!(at(17, 0).is_err());
         assert!(at(usize::MAX, 2).is_err());
     }

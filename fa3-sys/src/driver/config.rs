@@ -141,8 +141,7 @@ impl fmt::Display for Dims<'_> {
 }
 
 fn product(dims: [u32; 3]) -> u64 {
-    dims.iter()
-        .fold(1, |product: u64, &dim| product.saturating_mul(u64::from(dim)))
+    dims.iter().fold(1, |product: u64, &dim| product.saturating_mul(u64::from(dim)))
 }
 
 impl LaunchConfig {
@@ -151,14 +150,7 @@ impl LaunchConfig {
 
     /// A plain launch: no dynamic shared memory, no cluster, no attribute.
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
-        Self {
-            grid,
-            block,
-            shared_bytes: 0,
-            cluster: None,
-            cooperative: false,
-            programmatic: false,
-        }
+        Self { grid, block, shared_bytes: 0, cluster: None, cooperative: false, programmatic: false }
     }
 
     /// How many blocks it launches.
@@ -181,17 +173,9 @@ impl LaunchConfig {
     /// assert_eq!(error, LaunchError::PartialCluster { grid: [3, 1, 1], cluster: [2, 1, 1] });
     /// ```
     pub fn check(&self, limits: &LaunchLimits) -> Result<(), LaunchError> {
-        let Self {
-            grid,
-            block,
-            shared_bytes,
-            cluster,
-            ..
-        } = *self;
+        let Self { grid, block, shared_bytes, cluster, .. } = *self;
         let within = |dims: [u32; 3], most: [u32; 3]| {
-            dims.iter()
-                .zip(most)
-                .all(|(&dim, most)| (1..=most).contains(&dim))
+            dims.iter().zip(most).all(|(&dim, most)| (1..=most).contains(&dim))
         };
         if !within(grid, [i32::MAX as u32, 65_535, 65_535]) {
             return Err(LaunchError::Grid { grid });
@@ -204,10 +188,7 @@ impl LaunchConfig {
             return Err(LaunchError::Threads { block, threads, max });
         }
         if shared_bytes > limits.max_shared_bytes {
-            return Err(LaunchError::SharedMemory {
-                shared_bytes,
-                max: limits.max_shared_bytes,
-            });
+            return Err(LaunchError::SharedMemory { shared_bytes, max: limits.max_shared_bytes });
         }
         if let Some(cluster) = cluster {
             if !within(cluster, [Self::MAX_CLUSTER; 3]) || product(cluster) > u64::from(Self::MAX_CLUSTER) {
@@ -218,10 +199,7 @@ impl LaunchConfig {
             }
         }
         if let Some(cluster) = cluster.or(limits.required_cluster)
-            && grid
-                .iter()
-                .zip(cluster)
-                .any(|(grid, cluster)| !grid.is_multiple_of(cluster.max(1)))
+            && grid.iter().zip(cluster).any(|(grid, cluster)| !grid.is_multiple_of(cluster.max(1)))
         {
             return Err(LaunchError::PartialCluster { grid, cluster });
         }
@@ -233,11 +211,8 @@ impl LaunchConfig {
 mod tests {
     use super::*;
 
-    const LIMITS: LaunchLimits = LaunchLimits {
-        max_threads_per_block: 1024,
-        max_shared_bytes: 1000,
-        required_cluster: None,
-    };
+    const LIMITS: LaunchLimits =
+        LaunchLimits { max_threads_per_block: 1024, max_shared_bytes: 1000, required_cluster: None };
 
     fn config(grid: [u32; 3], block: [u32; 3]) -> LaunchConfig {
         LaunchConfig::new(grid, block)
@@ -245,100 +220,50 @@ mod tests {
 
     #[test]
     fn grid_and_block_limits_are_exact() {
-        assert_eq!(
-            config([i32::MAX as u32, 65_535, 65_535], [1024, 1, 1]).check(&LIMITS),
-            Ok(())
-        );
-        for grid in [
-            [0, 1, 1],
-            [1 << 31, 1, 1],
-            [1, 65_536, 1],
-            [1, 1, 65_536],
-            [1, 0, 1],
-        ] {
-            assert_eq!(
-                config(grid, [1; 3]).check(&LIMITS),
-                Err(LaunchError::Grid { grid })
-            );
+        assert_eq!(config([i32::MAX as u32, 65_535, 65_535], [1024, 1, 1]).check(&LIMITS), Ok(()));
+        for grid in [[0, 1, 1], [1 << 31, 1, 1], [1, 65_536, 1], [1, 1, 65_536], [1, 0, 1]] {
+            assert_eq!(config(grid, [1; 3]).check(&LIMITS), Err(LaunchError::Grid { grid }));
         }
         assert_eq!(config([1; 3], [16, 1, 64]).check(&LIMITS), Ok(()));
         for block in [[0, 1, 1], [1025, 1, 1], [1, 1025, 1], [1, 1, 65]] {
-            assert_eq!(
-                config([1; 3], block).check(&LIMITS),
-                Err(LaunchError::Block { block })
-            );
+            assert_eq!(config([1; 3], block).check(&LIMITS), Err(LaunchError::Block { block }));
         }
-        let error = LaunchError::Threads {
-            block: [32, 33, 1],
-            threads: 1056,
-            max: 1024,
-        };
+        let error = LaunchError::Threads { block: [32, 33, 1], threads: 1056, max: 1024 };
         assert_eq!(config([1; 3], [32, 33, 1]).check(&LIMITS), Err(error));
-        let few = LaunchLimits {
-            max_threads_per_block: 384,
-            ..LIMITS
-        };
+        let few = LaunchLimits { max_threads_per_block: 384, ..LIMITS };
         assert!(config([1; 3], [384, 1, 1]).check(&few).is_ok());
         assert!(config([1; 3], [385, 1, 1]).check(&few).is_err());
     }
 
     #[test]
     fn shared_memory_ends_at_the_limit() {
-        let with = |shared_bytes| LaunchConfig {
-            shared_bytes,
-            ..config([1; 3], [1; 3])
-        };
+        let with = |shared_bytes| LaunchConfig { shared_bytes, ..config([1; 3], [1; 3]) };
         assert_eq!(with(1000).check(&LIMITS), Ok(()));
-        let error = LaunchError::SharedMemory {
-            shared_bytes: 1001,
-            max: 1000,
-        };
+        let error = LaunchError::SharedMemory { shared_bytes: 1001, max: 1000 };
         assert_eq!(with(1001).check(&LIMITS), Err(error));
     }
 
     #[test]
     fn clusters_are_portable_whole_and_the_kernels() {
-        let with = |grid, cluster| LaunchConfig {
-            cluster: Some(cluster),
-            ..config(grid, [1; 3])
-        };
+        let with = |grid, cluster| LaunchConfig { cluster: Some(cluster), ..config(grid, [1; 3]) };
         assert_eq!(with([16, 2, 1], [4, 2, 1]).check(&LIMITS), Ok(()));
         for cluster in [[0, 1, 1], [9, 1, 1], [4, 4, 1], [3, 3, 1], [u32::MAX; 3]] {
-            assert_eq!(
-                with([144, 16, 1], cluster).check(&LIMITS),
-                Err(LaunchError::Cluster { cluster })
-            );
+            assert_eq!(with([144, 16, 1], cluster).check(&LIMITS), Err(LaunchError::Cluster { cluster }));
         }
-        let error = LaunchError::PartialCluster {
-            grid: [16, 3, 1],
-            cluster: [4, 2, 1],
-        };
+        let error = LaunchError::PartialCluster { grid: [16, 3, 1], cluster: [4, 2, 1] };
         assert_eq!(with([16, 3, 1], [4, 2, 1]).check(&LIMITS), Err(error));
 
-        let compiled = LaunchLimits {
-            required_cluster: Some([2, 1, 1]),
-            ..LIMITS
-        };
+        let compiled = LaunchLimits { required_cluster: Some([2, 1, 1]), ..LIMITS };
         assert_eq!(with([4, 1, 1], [2, 1, 1]).check(&compiled), Ok(()));
         assert_eq!(config([4, 1, 1], [1; 3]).check(&compiled), Ok(()));
-        let error = LaunchError::OtherCluster {
-            cluster: [4, 1, 1],
-            required: [2, 1, 1],
-        };
+        let error = LaunchError::OtherCluster { cluster: [4, 1, 1], required: [2, 1, 1] };
         assert_eq!(with([4, 1, 1], [4, 1, 1]).check(&compiled), Err(error));
         assert!(config([3, 1, 1], [1; 3]).check(&compiled).is_err());
     }
 
     #[test]
     fn errors_print_the_values_and_the_rule() {
-        let text = LaunchError::PartialCluster {
-            grid: [3, 1, 1],
-            cluster: [2, 1, 1],
-        }
-        .to_string();
-        assert!(
-            text.contains("3×1×1") && text.contains("2×1×1") && text.contains("multiple"),
-            "{text}"
-        );
+        let text = LaunchError::PartialCluster { grid: [3, 1, 1], cluster: [2, 1, 1] }.to_string();
+        assert!(text.contains("3×1×1") && text.contains("2×1×1") && text.contains("multiple"), "{text}");
     }
 }

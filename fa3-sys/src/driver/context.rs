@@ -47,9 +47,7 @@ impl Context {
         let cuda = CudaContext::new(ordinal as usize)
             .map_err(|error| DriverError::from_code("cuDevicePrimaryCtxRetain", error.0 as u32))?;
         tracing::debug!(ordinal, device = %device.name, %arch, "CUDA context opened");
-        Ok(Self {
-            inner: Arc::new(Inner { cuda, device, arch }),
-        })
+        Ok(Self { inner: Arc::new(Inner { cuda, device, arch }) })
     }
 
     /// The context that `cudarc` has open, to share it. It should be the primary one, which
@@ -60,15 +58,11 @@ impl Context {
     pub fn from_cudarc(cuda: Arc<CudaContext>) -> Result<Self, DriverError> {
         let driver = probe()?;
         let count = driver.device_count();
-        let ordinal = u32::try_from(cuda.ordinal()).map_err(|_| DriverError::NoSuchDevice {
-            ordinal: u32::MAX,
-            count,
-        })?;
+        let ordinal = u32::try_from(cuda.ordinal())
+            .map_err(|_| DriverError::NoSuchDevice { ordinal: u32::MAX, count })?;
         let device = DeviceInfo::read(cuda.cu_device(), ordinal)?;
         let arch = accept(&device)?;
-        Ok(Self {
-            inner: Arc::new(Inner { cuda, device, arch }),
-        })
+        Ok(Self { inner: Arc::new(Inner { cuda, device, arch }) })
     }
 
     /// The same context as a value of `cudarc`'s.
@@ -133,11 +127,7 @@ impl Context {
         other: &Self,
         whose: &'static str,
     ) -> Result<(), DriverError> {
-        if self == other {
-            Ok(())
-        } else {
-            Err(DriverError::WrongContext { what, other: whose })
-        }
+        if self == other { Ok(()) } else { Err(DriverError::WrongContext { what, other: whose }) }
     }
 }
 

@@ -137,9 +137,7 @@ impl Driver {
 /// ```
 pub fn devices() -> Result<Vec<DeviceInfo>, DriverError> {
     let driver = probe()?;
-    (0..driver.device_count())
-        .map(|ordinal| driver.device(ordinal))
-        .collect()
+    (0..driver.device_count()).map(|ordinal| driver.device(ordinal)).collect()
 }
 
 #[cfg(test)]

@@ -55,11 +55,7 @@ impl TensorMapDesc {
     /// architecture, [`supported_on`](Self::supported_on) fails; [`EncodeError::Driver`] for what
     /// the driver says.
     pub fn encode(&self, context: &Context, address: DevicePtr) -> Result<TensorMap, EncodeError> {
-        let refused = |source| EncodeError::Refused {
-            desc: Box::new(*self),
-            address,
-            source,
-        };
+        let refused = |source| EncodeError::Refused { desc: Box::new(*self), address, source };
         self.validate(address.0).map_err(refused)?;
         self.supported_on(context.arch()).map_err(refused)?;
         let rank = u32::try_from(self.rank()).unwrap_or(0);
@@ -118,10 +114,7 @@ pub fn ask_driver(
             check("cuTensorMapEncodeTiled", code)?;
         }
         Access::Im2col(columns) => {
-            let (lower, upper) = (
-                filled(columns.lower_corner(), 0),
-                filled(columns.upper_corner(), 0),
-            );
+            let (lower, upper) = (filled(columns.lower_corner(), 0), filled(columns.upper_corner(), 0));
             // SAFETY: as above; the driver reads `rank - 2` offsets of each corner.
             let code = unsafe {
                 (driver.tensor_map_encode_im2col)(
@@ -151,10 +144,7 @@ pub fn ask_driver(
 /// `values`, and `rest` in the slots that they leave.
 fn filled<T: Copy>(values: &[T], rest: T) -> [T; SLOTS] {
     let mut slots = [rest; SLOTS];
-    slots
-        .iter_mut()
-        .zip(values)
-        .for_each(|(slot, &value)| *slot = value);
+    slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = value);
     slots
 }
 
@@ -175,11 +165,7 @@ mod tests {
     fn a_refusal_prints_the_description_and_the_rule() {
         let desc = TensorMapDesc::contiguous(DataType::Bf16, &[64, 100], &[64, 16]).unwrap();
         let source = desc.validate(0x1008).unwrap_err();
-        let error = EncodeError::Refused {
-            desc: Box::new(desc),
-            address: DevicePtr(0x1008),
-            source,
-        };
+        let error = EncodeError::Refused { desc: Box::new(desc), address: DevicePtr(0x1008), source };
         let message = error.to_string();
         assert!(
             message.starts_with("tensor map `tiled bf16 [64, 100] strides [128] box [64, 16]` at 0x1008: ")

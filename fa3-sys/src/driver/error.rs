@@ -207,11 +207,7 @@ pub enum DriverError {
 }
 
 fn show_log(log: &str) -> String {
-    if log.is_empty() {
-        String::new()
-    } else {
-        format!("\n{log}")
-    }
+    if log.is_empty() { String::new() } else { format!("\n{log}") }
 }
 
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
@@ -253,19 +249,9 @@ impl DriverError {
     /// As [`from_code`](Self::from_code), with the code's name and meaning already looked up.
     pub(crate) fn from_parts(call: &'static str, code: u32, name: String, text: String) -> Self {
         if FAULTS.contains(&code) {
-            Self::Fault {
-                call,
-                code,
-                name,
-                text,
-            }
+            Self::Fault { call, code, name, text }
         } else {
-            Self::Api {
-                call,
-                code,
-                name,
-                text,
-            }
+            Self::Api { call, code, name, text }
         }
     }
 
@@ -282,11 +268,7 @@ impl DriverError {
 
 /// An error for every code but zero.
 pub(crate) fn check(call: &'static str, code: u32) -> Result<(), DriverError> {
-    if code == 0 {
-        Ok(())
-    } else {
-        Err(DriverError::from_code(call, code))
-    }
+    if code == 0 { Ok(()) } else { Err(DriverError::from_code(call, code)) }
 }
 
 #[cfg(test)]
@@ -306,19 +288,11 @@ mod tests {
 
     #[test]
     fn messages_name_values_and_what_would_do() {
-        let text = DriverError::OutOfMemory {
-            requested: 1 << 40,
-            free: 17,
-            total: 99,
-        }
-        .to_string();
+        let text = DriverError::OutOfMemory { requested: 1 << 40, free: 17, total: 99 }.to_string();
         for part in ["1099511627776", "17", "99"] {
             assert!(text.contains(part), "{text}");
         }
-        let hidden = DriverError::NoDevice {
-            visible: Some("7".to_owned()),
-        }
-        .to_string();
+        let hidden = DriverError::NoDevice { visible: Some("7".to_owned()) }.to_string();
         assert!(hidden.contains("CUDA_VISIBLE_DEVICES is `7`"), "{hidden}");
         let open = DriverError::NoDevice { visible: None }.to_string();
         assert!(open.contains("not set"), "{open}");

@@ -49,11 +49,7 @@ impl Event {
         let mut raw = core::ptr::null_mut();
         // SAFETY: a context is current, and `raw` is valid for the write.
         unsafe { call!(cuEventCreate(&raw mut raw, flags as u32)) }?;
-        Ok(Self {
-            context: context.clone(),
-            raw,
-            timing,
-        })
+        Ok(Self { context: context.clone(), raw, timing })
     }
 
     /// The handle, as an integer: a `CUevent`.
@@ -71,8 +67,7 @@ impl Event {
     /// [`DriverError::WrongContext`] where the two were made with different contexts; otherwise
     /// what the driver says.
     pub fn record(&self, stream: &Stream) -> Result<(), DriverError> {
-        self.context
-            .expect_same("the event", stream.context(), "the stream")?;
+        self.context.expect_same("the event", stream.context(), "the stream")?;
         self.context.bind()?;
         // SAFETY: event and stream are alive and of one context.
         unsafe { call!(cuEventRecord(self.raw, stream.handle())) }

@@ -39,10 +39,7 @@ impl Stream {
         let mode = CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive.
         unsafe { call!(cuStreamBeginCapture_v2(self.handle(), mode)) }?;
-        let mut capture = Capture {
-            stream: self,
-            open: true,
-        };
+        let mut capture = Capture { stream: self, open: true };
         record(self)?;
         Ok(capture.end()?)
     }
@@ -63,10 +60,7 @@ impl Capture<'_> {
         // SAFETY: this thread began the capture, and `raw` is valid for the write. A failed
         // capture leaves null.
         unsafe { call!(cuStreamEndCapture(self.stream.handle(), &raw mut raw)) }?;
-        Ok(Graph {
-            context: context.clone(),
-            raw,
-        })
+        Ok(Graph { context: context.clone(), raw })
     }
 }
 
@@ -103,10 +97,7 @@ impl Graph {
         let mut raw = core::ptr::null_mut();
         // SAFETY: `self` owns the graph, and `raw` is valid for the write.
         unsafe { call!(cuGraphInstantiateWithFlags(&raw mut raw, self.raw, 0)) }?;
-        Ok(GraphExec {
-            context: self.context.clone(),
-            raw,
-        })
+        Ok(GraphExec { context: self.context.clone(), raw })
     }
 }
 
@@ -146,8 +137,7 @@ impl GraphExec {
     /// this replay is done: every address they use is alive, host memory included, their modules
     /// are loaded, and no other work races with them.
     pub unsafe fn launch(&mut self, stream: &Stream) -> Result<(), DriverError> {
-        self.context
-            .expect_same("the graph", stream.context(), "the stream")?;
+        self.context.expect_same("the graph", stream.context(), "the stream")?;
         self.context.bind()?;
         // SAFETY: graph and stream are alive; the caller answers for what the graph does.
         unsafe { call!(cuGraphLaunch(self.raw, stream.handle())) }

@@ -80,10 +80,9 @@ fn check_elf(image: &[u8]) -> Result<(), ImageError> {
     if (class, machine) != (2, EM_CUDA) {
         return Err(ImageError::NotForGpu { class, machine });
     }
-    for (offset, entry_bytes, count, part) in [
-        (32, 54, 56, "ELF program header table"),
-        (40, 58, 60, "ELF section header table"),
-    ] {
+    for (offset, entry_bytes, count, part) in
+        [(32, 54, 56, "ELF program header table"), (40, 58, 60, "ELF section header table")]
+    {
         let start = reader.u64(offset, "ELF header")?;
         let entry_bytes = reader.u16(entry_bytes, "ELF header")?;
         let count = reader.u16(count, "ELF header")?;
@@ -103,27 +102,17 @@ fn check_elf(image: &[u8]) -> Result<(), ImageError> {
 }
 
 fn prepare_ptx(image: &[u8]) -> Result<Cow<'_, [u8]>, ImageError> {
-    let unknown = || ImageError::UnknownKind {
-        start: image.iter().copied().take(4).collect(),
-    };
+    let unknown = || ImageError::UnknownKind { start: image.iter().copied().take(4).collect() };
     let text = image.strip_suffix(b"\0").unwrap_or(image);
     if let Some(at) = text.iter().position(|&byte| byte == 0) {
-        return Err(if at < 4 {
-            unknown()
-        } else {
-            ImageError::InnerNul { at, len: image.len() }
-        });
+        return Err(if at < 4 { unknown() } else { ImageError::InnerNul { at, len: image.len() } });
     }
     let has_version = str::from_utf8(text)
         .is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with(".version")));
     if !has_version {
         return Err(unknown());
     }
-    Ok(if text.len() < image.len() {
-        image.into()
-    } else {
-        [text, b"\0"].concat().into()
-    })
+    Ok(if text.len() < image.len() { image.into() } else { [text, b"\0"].concat().into() })
 }
 
 /// Little-endian reads that say which part of the image was to be read.
@@ -134,11 +123,7 @@ impl Reader<'_> {
         self.expect(offset, N as u64, part)?;
         let start = usize::try_from(offset).ok();
         let found = start.and_then(|start| self.0.get(start..)?.first_chunk::<N>());
-        found.copied().ok_or(ImageError::CutShort {
-            part,
-            end: offset,
-            len: self.0.len() as u64,
-        })
+        found.copied().ok_or(ImageError::CutShort { part, end: offset, len: self.0.len() as u64 })
     }
 
     fn u16(&self, offset: u64, part: &'static str) -> Result<u16, ImageError> {
@@ -155,11 +140,7 @@ impl Reader<'_> {
 
     fn expect(&self, start: u64, bytes: u64, part: &'static str) -> Result<(), ImageError> {
         let (end, len) = (start.saturating_add(bytes), self.0.len() as u64);
-        if end <= len {
-            Ok(())
-        } else {
-            Err(ImageError::CutShort { part, end, len })
-        }
+        if end <= len { Ok(()) } else { Err(ImageError::CutShort { part, end, len }) }
     }
 }
 
@@ -201,14 +182,7 @@ mod tests {
         image[80 + 32..80 + 40].copy_from_slice(&u64::MAX.to_le_bytes());
         let error = prepare(&image).unwrap_err();
         assert!(
-            matches!(
-                error,
-                ImageError::CutShort {
-                    part: "an ELF section",
-                    end: u64::MAX,
-                    ..
-                }
-            ),
+            matches!(error, ImageError::CutShort { part: "an ELF section", end: u64::MAX, .. }),
             "{error}"
         );
         image[80 + 4] = 8; // NOBITS
@@ -219,13 +193,7 @@ mod tests {
     fn a_host_object_file_is_refused_by_its_machine() {
         let mut image = cubin();
         image[18] = 62; // EM_X86_64
-        assert_eq!(
-            prepare(&image),
-            Err(ImageError::NotForGpu {
-                class: 2,
-                machine: 62
-            })
-        );
+        assert_eq!(prepare(&image), Err(ImageError::NotForGpu { class: 2, machine: 62 }));
     }
 
     #[test]
@@ -236,14 +204,7 @@ mod tests {
         image[8] = 8;
         assert!(prepare(&image).is_ok());
         let error = prepare(&image[..23]).unwrap_err();
-        assert_eq!(
-            error,
-            ImageError::CutShort {
-                part: "fat binary body",
-                end: 24,
-                len: 23
-            }
-        );
+        assert_eq!(error, ImageError::CutShort { part: "fat binary body", end: 24, len: 23 });
     }
 
     #[test]
@@ -253,25 +214,14 @@ mod tests {
         assert_eq!(prepare(text), Ok(Cow::Borrowed(&with_nul[..])));
         assert!(matches!(prepare(&with_nul), Ok(Cow::Borrowed(_))));
         let inner = [&text[..], b"\0x"].concat();
-        assert_eq!(
-            prepare(&inner),
-            Err(ImageError::InnerNul {
-                at: text.len(),
-                len: inner.len()
-            })
-        );
+        assert_eq!(prepare(&inner), Err(ImageError::InnerNul { at: text.len(), len: inner.len() }));
     }
 
     #[test]
     fn other_bytes_are_shown() {
         assert_eq!(prepare(b""), Err(ImageError::Empty));
         let error = prepare(b"MZ\x90\0").unwrap_err();
-        assert_eq!(
-            error,
-            ImageError::UnknownKind {
-                start: vec![b'M', b'Z', 0x90, 0]
-            }
-        );
+        assert_eq!(error, ImageError::UnknownKind { start: vec![b'M', b'Z', 0x90, 0] });
         assert!(error.to_string().contains("4d, 5a, 90, 00"), "{error}");
         assert!(prepare(b"just text\n").is_err());
     }

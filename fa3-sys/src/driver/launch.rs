@@ -13,11 +13,7 @@ use super::params::Params;
 use super::stream::Stream;
 
 fn attribute(id: CUlaunchAttributeID, value: CUlaunchAttributeValue) -> CUlaunchAttribute {
-    CUlaunchAttribute {
-        id,
-        pad: [0; 4],
-        value,
-    }
+    CUlaunchAttribute { id, pad: [0; 4], value }
 }
 
 impl Function {
@@ -38,15 +34,11 @@ impl Function {
         config: &LaunchConfig,
         params: &Params<'_>,
     ) -> Result<(), DriverError> {
-        self.context()
-            .expect_same("the kernel", stream.context(), "the stream")?;
+        self.context().expect_same("the kernel", stream.context(), "the stream")?;
         config
             .check(self.limits())
             .and_then(|()| params.check(self.param_sizes()))
-            .map_err(|source| DriverError::Launch {
-                kernel: self.name().to_owned(),
-                source,
-            })?;
+            .map_err(|source| DriverError::Launch { kernel: self.name().to_owned(), source })?;
 
         let none = attribute(
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE,
@@ -62,16 +54,12 @@ impl Function {
             }
         };
         // A cluster that is compiled in holds by itself; only others are asked for.
-        let cluster = config
-            .cluster
-            .filter(|_| self.limits().required_cluster.is_none());
+        let cluster = config.cluster.filter(|_| self.limits().required_cluster.is_none());
         let [x, y, z] = cluster.unwrap_or_default();
         set(
             cluster.is_some(),
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-            CUlaunchAttributeValue {
-                clusterDim: CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
-            },
+            CUlaunchAttributeValue { clusterDim: CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z } },
         );
         set(
             config.cooperative,
@@ -81,9 +69,7 @@ impl Function {
         set(
             config.programmatic,
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            CUlaunchAttributeValue {
-                programmaticStreamSerializationAllowed: 1,
-            },
+            CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
         );
 
         let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (config.grid, config.block);

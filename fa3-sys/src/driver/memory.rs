@@ -62,14 +62,7 @@ impl Stream {
         }
         self.context().bind()?;
         // SAFETY: the caller answers for the range at `to` and for how long `source` lives.
-        unsafe {
-            call!(cuMemcpyHtoDAsync_v2(
-                to.0,
-                source.as_ptr().cast(),
-                source.len(),
-                self.handle()
-            ))
-        }
+        unsafe { call!(cuMemcpyHtoDAsync_v2(to.0, source.as_ptr().cast(), source.len(), self.handle())) }
     }
 
     /// Copies from the device into `target`. Nothing is copied where `target` is empty.
@@ -87,12 +80,7 @@ impl Stream {
         self.context().bind()?;
         // SAFETY: the caller answers for the range at `from` and for how long `target` lives.
         unsafe {
-            call!(cuMemcpyDtoHAsync_v2(
-                target.as_mut_ptr().cast(),
-                from.0,
-                target.len(),
-                self.handle()
-            ))
+            call!(cuMemcpyDtoHAsync_v2(target.as_mut_ptr().cast(), from.0, target.len(), self.handle()))
         }
     }
 
@@ -148,11 +136,7 @@ impl Stream {
             return Ok(());
         }
         if !to.0.is_multiple_of(4) {
-            return Err(DriverError::Misaligned {
-                operation: "fill_u32",
-                address: to.0,
-                alignment: 4,
-            });
+            return Err(DriverError::Misaligned { operation: "fill_u32", address: to.0, alignment: 4 });
         }
         self.context().bind()?;
         // SAFETY: the caller answers for the range.

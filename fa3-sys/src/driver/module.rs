@@ -83,10 +83,7 @@ impl Module {
     pub fn load_image(context: &Context, image: &[u8]) -> Result<Self, DriverError> {
         let image = image::prepare(image)?;
         let mut log = vec![0u8; 8192];
-        let mut options = [
-            Option_::CU_JIT_ERROR_LOG_BUFFER,
-            Option_::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-        ];
+        let mut options = [Option_::CU_JIT_ERROR_LOG_BUFFER, Option_::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values = [log.as_mut_ptr().cast(), log.len() as *mut c_void];
         let mut raw = core::ptr::null_mut();
         context.bind()?;
@@ -104,23 +101,13 @@ impl Module {
         match result {
             Ok(()) => {
                 tracing::trace!(bytes = image.len(), "module loaded");
-                Ok(Self {
-                    inner: Arc::new(Loaded {
-                        context: context.clone(),
-                        raw,
-                    }),
-                })
+                Ok(Self { inner: Arc::new(Loaded { context: context.clone(), raw }) })
             }
             Err(DriverError::Api { code, name, text, .. }) => {
                 let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
                 log.truncate(end);
                 let log = String::from_utf8_lossy(&log).trim().to_owned();
-                Err(DriverError::ImageRefused {
-                    code,
-                    name,
-                    text,
-                    log,
-                })
+                Err(DriverError::ImageRefused { code, name, text, log })
             }
             Err(error) => Err(error),
         }
@@ -136,14 +123,9 @@ impl Module {
     /// # Errors
     /// [`DriverError::NoSuchKernel`]; otherwise what the driver says.
     pub fn function(&self, symbol: &str) -> Result<Function, DriverError> {
-        let no_such_kernel = || DriverError::NoSuchKernel {
-            symbol: symbol.to_owned(),
-        };
+        let no_such_kernel = || DriverError::NoSuchKernel { symbol: symbol.to_owned() };
         // The driver calls an empty name an invalid value.
-        let name = CString::new(symbol)
-            .ok()
-            .filter(|name| !name.is_empty())
-            .ok_or_else(no_such_kernel)?;
+        let name = CString::new(symbol).ok().filter(|name| !name.is_empty()).ok_or_else(no_such_kernel)?;
         let context = self.context();
         context.bind()?;
         let mut raw = core::ptr::null_mut();
@@ -156,9 +138,7 @@ impl Module {
         let device = context.device();
         let limits = LaunchLimits {
             max_threads_per_block: attributes.max_threads_per_block.min(device.max_threads_per_block),
-            max_shared_bytes: device
-                .max_shared_bytes
-                .saturating_sub(attributes.static_shared_bytes),
+            max_shared_bytes: device.max_shared_bytes.saturating_sub(attributes.static_shared_bytes),
             required_cluster: attributes.required_cluster,
         };
         let max_shared = c_int::try_from(limits.max_shared_bytes).unwrap_or(c_int::MAX);
@@ -179,9 +159,7 @@ impl Module {
             limits,
             param_sizes,
         };
-        Ok(Function {
-            inner: Arc::new(kernel),
-        })
+        Ok(Function { inner: Arc::new(kernel) })
     }
 }
 

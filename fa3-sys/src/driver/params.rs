@@ -83,23 +83,12 @@ impl<'a> Params<'a> {
     /// Compares number and sizes with those that the kernel declares.
     pub(crate) fn check(&self, declared: &[usize]) -> Result<(), LaunchError> {
         if self.count > Self::MAX {
-            return Err(LaunchError::TooManyParams {
-                given: self.count,
-                max: Self::MAX,
-            });
+            return Err(LaunchError::TooManyParams { given: self.count, max: Self::MAX });
         }
         if self.count != declared.len() {
-            return Err(LaunchError::ParamCount {
-                given: self.count,
-                declared: declared.len(),
-            });
+            return Err(LaunchError::ParamCount { given: self.count, declared: declared.len() });
         }
-        match self
-            .sizes()
-            .iter()
-            .zip(declared)
-            .position(|(given, declared)| given != declared)
-        {
+        match self.sizes().iter().zip(declared).position(|(given, declared)| given != declared) {
             None => Ok(()),
             Some(index) => Err(LaunchError::ParamSize {
                 index,
@@ -125,18 +114,8 @@ mod tests {
         let (a, b, map) = (1u64, 2u32, [0u64; 16]);
         let params = Params::new().with(&map).with(&a).with(&b);
         assert_eq!(params.check(&[128, 8, 4]), Ok(()));
-        assert_eq!(
-            params.check(&[128, 8]),
-            Err(LaunchError::ParamCount {
-                given: 3,
-                declared: 2
-            })
-        );
-        let error = LaunchError::ParamSize {
-            index: 2,
-            given: 4,
-            declared: 8,
-        };
+        assert_eq!(params.check(&[128, 8]), Err(LaunchError::ParamCount { given: 3, declared: 2 }));
+        let error = LaunchError::ParamSize { index: 2, given: 4, declared: 8 };
         assert_eq!(params.check(&[128, 8, 8]), Err(error));
         assert_eq!(Params::new().check(&[]), Ok(()));
     }
@@ -148,10 +127,7 @@ mod tests {
         (0..Params::MAX).for_each(|_| params.push(&value));
         assert_eq!(params.check(&[4; Params::MAX]), Ok(()));
         params.push(&value);
-        let error = LaunchError::TooManyParams {
-            given: Params::MAX + 1,
-            max: Params::MAX,
-        };
+        let error = LaunchError::TooManyParams { given: Params::MAX + 1, max: Params::MAX };
         assert_eq!(params.check(&[4; Params::MAX]), Err(error));
     }
 

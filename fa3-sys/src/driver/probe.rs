@@ -42,10 +42,7 @@ impl DriverVersion {
     /// From `1000 * major + 10 * minor` (CUDA Driver API, `cuDriverGetVersion`).
     fn from_number(number: c_int) -> Self {
         let number = u32::try_from(number).unwrap_or(0);
-        Self {
-            major: number / 1000,
-            minor: number % 1000 / 10,
-        }
+        Self { major: number / 1000, minor: number % 1000 / 10 }
     }
 }
 
@@ -107,9 +104,7 @@ static ENTRY: OnceLock<Entry> = OnceLock::new();
 
 /// The name and meaning of a driver error code, as the driver gives them.
 pub(crate) fn describe(code: u32) -> (String, String) {
-    ENTRY
-        .get()
-        .map_or_else(|| unnamed(code), |entry| entry.describe(code))
+    ENTRY.get().map_or_else(|| unnamed(code), |entry| entry.describe(code))
 }
 
 /// The library, loaded now if it was not yet.
@@ -218,14 +213,9 @@ impl Entry {
         self.accept("cuInit", unsafe { (self.init)(0) })?;
         let mut count = 0;
         // SAFETY: the driver is initialised, and `count` is valid for the write.
-        self.accept("cuDeviceGetCount", unsafe {
-            (self.device_get_count)(&raw mut count)
-        })?;
+        self.accept("cuDeviceGetCount", unsafe { (self.device_get_count)(&raw mut count) })?;
         match u32::try_from(count) {
-            Ok(device_count @ 1..) => Ok(Driver {
-                version: self.version,
-                device_count,
-            }),
+            Ok(device_count @ 1..) => Ok(Driver { version: self.version, device_count }),
             _ => Err(no_device()),
         }
     }
@@ -269,12 +259,10 @@ fn read(function: ErrorTextFn, code: c_uint) -> Option<String> {
 unsafe fn find<T: Copy>(loaded: &Library, library: &OsStr, symbol: &'static str) -> Result<T, DriverError> {
     // SAFETY: the caller answers for the type.
     let found = unsafe { loaded.get::<T>(symbol) };
-    found
-        .map(|function| *function)
-        .map_err(|_| DriverError::DriverIncomplete {
-            library: library.to_string_lossy().into_owned(),
-            symbol,
-        })
+    found.map(|function| *function).map_err(|_| DriverError::DriverIncomplete {
+        library: library.to_string_lossy().into_owned(),
+        symbol,
+    })
 }
 
 /// Judges what `cuDriverGetVersion` returned.
@@ -285,10 +273,7 @@ fn accept_version(code: c_uint, number: c_int) -> Result<DriverVersion, DriverEr
     }
     let found = DriverVersion::from_number(number);
     if found < MIN_DRIVER_VERSION {
-        return Err(DriverError::DriverTooOld {
-            found,
-            needed: MIN_DRIVER_VERSION,
-        });
+        return Err(DriverError::DriverTooOld { found, needed: MIN_DRIVER_VERSION });
     }
     Ok(found)
 }
@@ -302,17 +287,12 @@ fn unnamed(code: u32) -> (String, String) {
                     take its folder off the library path";
         return ("CUDA_ERROR_STUB_LIBRARY".to_owned(), text.to_owned());
     }
-    (
-        format!("CUresult {code}"),
-        "the driver gives no description".to_owned(),
-    )
+    (format!("CUresult {code}"), "the driver gives no description".to_owned())
 }
 
 fn no_device() -> DriverError {
     let visible = std::env::var_os("CUDA_VISIBLE_DEVICES");
-    DriverError::NoDevice {
-        visible: visible.map(|value| value.to_string_lossy().into_owned()),
-    }
+    DriverError::NoDevice { visible: visible.map(|value| value.to_string_lossy().into_owned()) }
 }
 
 fn not_found(library: &OsStr, reason: String) -> DriverError {

@@ -30,27 +30,14 @@ impl Stream {
         context.bind()?;
         let mut raw = core::ptr::null_mut();
         // SAFETY: a context is current, and `raw` is valid for the write.
-        unsafe {
-            call!(cuStreamCreate(
-                &raw mut raw,
-                CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32
-            ))
-        }?;
-        Ok(Self {
-            context: context.clone(),
-            raw,
-            owned: true,
-        })
+        unsafe { call!(cuStreamCreate(&raw mut raw, CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32)) }?;
+        Ok(Self { context: context.clone(), raw, owned: true })
     }
 
     /// The legacy default stream, whose handle is zero. Streams that other libraries made without
     /// the non-blocking flag wait for it and it for them. It cannot be captured.
     pub fn null(context: &Context) -> Self {
-        Self {
-            context: context.clone(),
-            raw: core::ptr::null_mut(),
-            owned: false,
-        }
+        Self { context: context.clone(), raw: core::ptr::null_mut(), owned: false }
     }
 
     /// A stream that someone else owns: a `CUstream`, a `cudaStream_t`, or PyTorch's
@@ -61,11 +48,7 @@ impl Stream {
     /// `handle` is one of 0, 1, 2, or a stream of `context` that is not destroyed while the
     /// returned value is in use.
     pub unsafe fn from_raw(context: &Context, handle: u64) -> Self {
-        Self {
-            context: context.clone(),
-            raw: handle as usize as sys::CUstream,
-            owned: false,
-        }
+        Self { context: context.clone(), raw: handle as usize as sys::CUstream, owned: false }
     }
 
     /// The handle, as an integer: a `CUstream`.
@@ -143,10 +126,7 @@ mod tests {
     #[test]
     fn only_not_ready_means_incomplete() {
         assert_eq!(complete(Ok(())), Ok(true));
-        assert_eq!(
-            complete(Err(DriverError::from_code("cuStreamQuery", NOT_READY))),
-            Ok(false)
-        );
+        assert_eq!(complete(Err(DriverError::from_code("cuStreamQuery", NOT_READY))), Ok(false));
         let fault = DriverError::from_code("cuStreamQuery", 700);
         assert_eq!(complete(Err(fault.clone())), Err(fault));
     }

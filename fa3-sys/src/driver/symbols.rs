@@ -64,9 +64,7 @@ mod tests {
     fn calls_after<'a>(text: &'a str, prefix: &str) -> impl Iterator<Item = &'a str> {
         text.match_indices(prefix).filter_map(move |(at, _)| {
             let rest = text.get(at + prefix.len()..)?;
-            let end = rest
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .unwrap_or(rest.len());
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             let name = rest.get(..end)?;
             (name.starts_with("cu") && name.chars().nth(2).is_some_and(|c| c.is_ascii_uppercase()))
                 .then_some(name)
@@ -91,10 +89,7 @@ mod tests {
             }
         }
         assert!(called.len() > 30, "the search itself found only {called:?}");
-        let missing: Vec<_> = called
-            .iter()
-            .filter(|name| !REQUIRED.contains(&name.as_str()))
-            .collect();
+        let missing: Vec<_> = called.iter().filter(|name| !REQUIRED.contains(&name.as_str())).collect();
         assert!(missing.is_empty(), "add to REQUIRED: {missing:?}");
     }
 

@@ -119,12 +119,7 @@ impl TensorMapDesc {
             *stride = u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX);
         }
         let count = extents.len().saturating_sub(1).min(strides.len());
-        Self::tiled(
-            data_type,
-            extents,
-            strides.get(..count).unwrap_or_default(),
-            box_extents,
-        )
+        Self::tiled(data_type, extents, strides.get(..count).unwrap_or_default(), box_extents)
     }
 
     /// Columns of `pixels` pixels with `channels` channels each, whose base pixels lie between the
@@ -245,9 +240,7 @@ impl TensorMapDesc {
 
     /// Bytes from one element to the next in dimensions 1 and up.
     pub fn strides(&self) -> &[u64] {
-        self.strides
-            .get(..self.rank.saturating_sub(1))
-            .unwrap_or_default()
+        self.strides.get(..self.rank.saturating_sub(1)).unwrap_or_default()
     }
 
     /// The step in each dimension, in elements.
@@ -304,9 +297,7 @@ impl TensorMapDesc {
                     .try_fold(1_u64, |product, size| product.checked_mul(u64::from(size)))?
             }
         };
-        elements
-            .checked_mul(self.data_type.shared_bits())
-            .map(|bits| bits.div_ceil(8))
+        elements.checked_mul(self.data_type.shared_bits()).map(|bits| bits.div_ceil(8))
     }
 }
 
@@ -325,16 +316,10 @@ fn padded<T: Copy, const N: usize>(
         argument,
         index: None,
         value: Value::Number(number(values.len())),
-        limit: Limit::Range {
-            min: expected,
-            max: expected.min(number(N)),
-        },
+        limit: Limit::Range { min: expected, max: expected.min(number(N)) },
         granule: 1,
     })?;
-    array
-        .iter_mut()
-        .zip(values)
-        .for_each(|(slot, &value)| *slot = value);
+    array.iter_mut().zip(values).for_each(|(slot, &value)| *slot = value);
     Ok(array)
 }
 

@@ -37,13 +37,7 @@ impl TensorMapError {
 
     /// `Ok` if the check holds.
     pub(super) fn unless_holds(check: Check) -> Result<(), Self> {
-        if check.holds() {
-            Ok(())
-        } else {
-            Err(Self {
-                check: Box::new(check),
-            })
-        }
+        if check.holds() { Ok(()) } else { Err(Self { check: Box::new(check) }) }
     }
 }
 
@@ -51,14 +45,10 @@ impl std::error::Error for TensorMapError {}
 
 impl fmt::Display for TensorMapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Check {
-            rule, limit, value, ..
-        } = *self.check;
+        let Check { rule, limit, value, .. } = *self.check;
         write!(f, "{}, but {}: {limit} would do", self.check, rule.requirement())?;
         if let (Limit::MultipleOf(of), Value::Number(number)) = (limit, value) {
-            let below = number
-                .checked_div_euclid(of)
-                .and_then(|count| count.checked_mul(of));
+            let below = number.checked_div_euclid(of).and_then(|count| count.checked_mul(of));
             if let Some((below, above)) = below.and_then(|below| Some((below, below.checked_add(of)?))) {
                 match below {
                     ..=0 => write!(f, ", such as {above}")?,

@@ -113,11 +113,7 @@ impl DataType {
     /// The oldest architecture whose tensor copies know the type (PTX ISA, "tensormap.replace":
     /// the sub-byte element types came with sm_100a).
     pub const fn needs(self) -> Arch {
-        if self.is_packed() {
-            Arch::Sm100a
-        } else {
-            Arch::Sm90a
-        }
+        if self.is_packed() { Arch::Sm100a } else { Arch::Sm90a }
     }
 
     /// A short name: `bf16`.
@@ -355,13 +351,7 @@ mod tests {
 
     #[test]
     fn packed_types_and_atoms_need_blackwell() {
-        assert_eq!(
-            DataType::ALL.iter().filter(|t| t.needs() == Arch::Sm100a).count(),
-            3
-        );
-        assert_eq!(
-            Swizzle::ALL.iter().filter(|s| s.needs() == Arch::Sm100a).count(),
-            3
-        );
+        assert_eq!(DataType::ALL.iter().filter(|t| t.needs() == Arch::Sm100a).count(), 3);
+        assert_eq!(Swizzle::ALL.iter().filter(|s| s.needs() == Arch::Sm100a).count(), 3);
     }
 }

@@ -50,9 +50,7 @@ impl TensorMapDesc {
     /// # Errors
     /// [`Rule::Architecture`](super::Rule::Architecture), naming the type or the swizzle.
     pub fn supported_on(&self, arch: Arch) -> Result<(), TensorMapError> {
-        architecture(self, arch)
-            .into_iter()
-            .try_for_each(TensorMapError::unless_holds)
+        architecture(self, arch).into_iter().try_for_each(TensorMapError::unless_holds)
     }
 
     /// Every check that [`validate`](Self::validate) makes, whether it holds or not, for tools that
@@ -85,10 +83,7 @@ impl TensorMapDesc {
 
     fn visit_checks(&self, address: Option<u64>, visit: Visit<'_>) -> Result<(), TensorMapError> {
         if let Some(address) = address {
-            ADDRESS_RULES
-                .iter()
-                .filter_map(|rule| rule(self, address))
-                .try_for_each(&mut *visit)?;
+            ADDRESS_RULES.iter().filter_map(|rule| rule(self, address)).try_for_each(&mut *visit)?;
         }
         SHAPE_RULES.iter().try_for_each(|rule| rule(self, &mut *visit))
     }

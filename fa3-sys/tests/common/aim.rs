@@ -17,11 +17,7 @@ pub(crate) enum Side {
 }
 
 const PADDED: &[DataType] = &[DataType::U4x16Align16, DataType::U6x16Align16];
-const PACKED: &[DataType] = &[
-    DataType::U4x16Align8,
-    DataType::U4x16Align16,
-    DataType::U6x16Align16,
-];
+const PACKED: &[DataType] = &[DataType::U4x16Align8, DataType::U4x16Align16, DataType::U6x16Align16];
 const PLAIN: &[DataType] = &[
     DataType::U8,
     DataType::Bf16,
@@ -31,14 +27,8 @@ const PLAIN: &[DataType] = &[
     DataType::U64,
     DataType::F64,
 ];
-const INTEGERS: &[DataType] = &[
-    DataType::U8,
-    DataType::U16,
-    DataType::U32,
-    DataType::I32,
-    DataType::U64,
-    DataType::I64,
-];
+const INTEGERS: &[DataType] =
+    &[DataType::U8, DataType::U16, DataType::U32, DataType::I32, DataType::U64, DataType::I64];
 const FLOATS: &[DataType] = &[
     DataType::F16,
     DataType::F32,
@@ -65,27 +55,11 @@ pub(crate) fn aim(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Args {
 
 /// What a map must be like for the rule to apply.
 fn wish(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Wish {
-    let plain = Wish {
-        data_types: Some(PLAIN),
-        ..Wish::default()
-    };
-    let padded = Wish {
-        data_types: Some(PADDED),
-        ..Wish::default()
-    };
-    let tiled = Wish {
-        im2col: Some(false),
-        ..plain
-    };
-    let im2col = Wish {
-        im2col: Some(true),
-        ..plain
-    };
-    let sliced = |interleave| Wish {
-        interleave: Some(interleave),
-        min_rank: 3,
-        ..plain
-    };
+    let plain = Wish { data_types: Some(PLAIN), ..Wish::default() };
+    let padded = Wish { data_types: Some(PADDED), ..Wish::default() };
+    let tiled = Wish { im2col: Some(false), ..plain };
+    let im2col = Wish { im2col: Some(true), ..plain };
+    let sliced = |interleave| Wish { interleave: Some(interleave), min_rank: 3, ..plain };
     match rule {
         Rule::Lengths | Rule::Rank | Rule::ElementStrideRange => plain,
         Rule::InterleaveRank => Wish {
@@ -95,44 +69,23 @@ fn wish(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Wish {
         Rule::InterleaveAddressAlignment | Rule::InterleaveStrideAlignment => sliced(Interleave::Bytes32),
         Rule::AddressAlignment | Rule::StrideAlignment | Rule::StrideRange => {
             let interleave = *[Interleave::None, Interleave::Bytes16].choose(rng).unwrap();
-            Wish {
-                interleave: Some(interleave),
-                min_rank: 3,
-                ..plain
-            }
+            Wish { interleave: Some(interleave), min_rank: 3, ..plain }
         }
         Rule::ExtentRange => plain,
-        Rule::PaddedAddressAlignment | Rule::PaddedStrideAlignment | Rule::PaddedSwizzle => Wish {
-            min_rank: 2,
-            ..padded
-        },
-        Rule::PackedExtent => Wish {
-            data_types: Some(PACKED),
-            ..padded
-        },
+        Rule::PaddedAddressAlignment | Rule::PaddedStrideAlignment | Rule::PaddedSwizzle => {
+            Wish { min_rank: 2, ..padded }
+        }
+        Rule::PackedExtent => Wish { data_types: Some(PACKED), ..padded },
         Rule::PaddedBoxRow => padded,
-        Rule::PaddedInterleave => Wish {
-            data_types: Some(&[DataType::U6x16Align16]),
-            min_rank: 3,
-            ..padded
-        },
+        Rule::PaddedInterleave => Wish { data_types: Some(&[DataType::U6x16Align16]), min_rank: 3, ..padded },
         Rule::BoxRange => Wish { min_rank: 2, ..tiled },
-        Rule::BoxRowGranularity => Wish {
-            interleave: Some(Interleave::None),
-            ..tiled
-        },
+        Rule::BoxRowGranularity => Wish { interleave: Some(Interleave::None), ..tiled },
         Rule::SlicedRowGranularity => Wish {
             im2col: Some(false),
             ..sliced(*[Interleave::Bytes16, Interleave::Bytes32].choose(rng).unwrap())
         },
-        Rule::IgnoredElementStrideRange => Wish {
-            interleave: Some(Interleave::None),
-            ..plain
-        },
-        Rule::BoxSize if rng.random_bool(0.25) => Wish {
-            swizzle: Some(Swizzle::None),
-            ..im2col
-        },
+        Rule::IgnoredElementStrideRange => Wish { interleave: Some(Interleave::None), ..plain },
+        Rule::BoxSize if rng.random_bool(0.25) => Wish { swizzle: Some(Swizzle::None), ..im2col },
         Rule::BoxSize => Wish { min_rank: 3, ..tiled },
         Rule::SwizzleSpan => {
             let swizzles = [Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
@@ -143,24 +96,16 @@ fn wish(rng: &mut Pcg64Mcg, rule: Rule, side: Side) -> Wish {
                 ..plain
             }
         }
-        Rule::FloatFill => Wish {
-            data_types: Some(if side == Side::Legal { FLOATS } else { INTEGERS }),
-            ..plain
-        },
-        Rule::Im2colRank => Wish {
-            interleave: Some(Interleave::None),
-            ..im2col
-        },
-        Rule::CornerArea if rng.random_bool(0.5) => Wish {
-            im2col: Some(true),
-            ..sliced(Interleave::Bytes16)
-        },
+        Rule::FloatFill => {
+            Wish { data_types: Some(if side == Side::Legal { FLOATS } else { INTEGERS }), ..plain }
+        }
+        Rule::Im2colRank => Wish { interleave: Some(Interleave::None), ..im2col },
+        Rule::CornerArea if rng.random_bool(0.5) => {
+            Wish { im2col: Some(true), ..sliced(Interleave::Bytes16) }
+        }
         Rule::CornerRange | Rule::CornerArea | Rule::PixelRange => im2col,
         Rule::ChannelGranularity => im2col,
-        Rule::ChannelRange => Wish {
-            swizzle: Some(Swizzle::None),
-            ..im2col
-        },
+        Rule::ChannelRange => Wish { swizzle: Some(Swizzle::None), ..im2col },
         Rule::Architecture => Wish::default(),
     }
 }
@@ -316,10 +261,6 @@ pub(crate) fn divided_by_2_to_the_32(rng: &mut Pcg64Mcg) -> Args {
 
 /// At a range's limits: one of the last allowed values and their neighbours, or the first beyond.
 fn at(rng: &mut Pcg64Mcg, legal: bool, min: i64, max: i64) -> i64 {
-    let values = if legal {
-        &[min, min + 1, max - 1, max][..]
-    } else {
-        &[min - 1, max + 1][..]
-    };
+    let values = if legal { &[min, min + 1, max - 1, max][..] } else { &[min - 1, max + 1][..] };
     *values.choose(rng).unwrap()
 }

@@ -61,13 +61,8 @@ impl Verdict {
 
     /// The same without what the architecture lacks.
     pub(crate) fn without_architecture(&self) -> Self {
-        let broken = self
-            .broken
-            .iter()
-            .filter(|check| check.rule != Rule::Architecture);
-        Self {
-            broken: broken.copied().collect(),
-        }
+        let broken = self.broken.iter().filter(|check| check.rule != Rule::Architecture);
+        Self { broken: broken.copied().collect() }
     }
 }
 
@@ -146,13 +141,7 @@ impl Args {
 
     /// What we say of it on `arch`.
     pub(crate) fn verdict(&self, arch: Arch) -> Verdict {
-        Verdict {
-            broken: self
-                .checks(arch)
-                .into_iter()
-                .filter(|check| !check.holds())
-                .collect(),
-        }
+        Verdict { broken: self.checks(arch).into_iter().filter(|check| !check.holds()).collect() }
     }
 }
 
@@ -161,13 +150,7 @@ impl std::fmt::Display for Args {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.build() {
             Ok(desc) => write!(f, "{desc} at {:#x}", self.address),
-            Err(_) => write!(
-                f,
-                "rank {}, else {} at {:#x}",
-                self.rank,
-                self.build_clamped(),
-                self.address
-            ),
+            Err(_) => write!(f, "rank {}, else {} at {:#x}", self.rank, self.build_clamped(), self.address),
         }
     }
 }

@@ -38,16 +38,10 @@ pub(crate) fn legal(rng: &mut Pcg64Mcg, wish: &Wish) -> Args {
         7 => Interleave::Bytes16,
         _ => Interleave::Bytes32,
     });
-    let swizzle = wish.swizzle.unwrap_or_else(|| {
-        pick(rng, &Swizzle::ALL, |&swizzle| {
-            swizzle_goes(swizzle, data_type, hopper)
-        })
-    });
-    let unit = if data_type.is_padded() || interleave == Interleave::Bytes32 {
-        32
-    } else {
-        16
-    };
+    let swizzle = wish
+        .swizzle
+        .unwrap_or_else(|| pick(rng, &Swizzle::ALL, |&swizzle| swizzle_goes(swizzle, data_type, hopper)));
+    let unit = if data_type.is_padded() || interleave == Interleave::Bytes32 { 32 } else { 16 };
     let row = row(rng, data_type, interleave, swizzle);
 
     // The box of an im2col map is at most 2^31 - 1, beyond the extent by two offsets.
@@ -81,9 +75,7 @@ pub(crate) fn legal(rng: &mut Pcg64Mcg, wish: &Wish) -> Args {
         interleave,
         swizzle,
         l2_promotion: *L2Promotion::ALL.choose(rng).unwrap(),
-        fill: pick(rng, &Fill::ALL, |&fill| {
-            fill == Fill::Zeros || data_type.is_float()
-        }),
+        fill: pick(rng, &Fill::ALL, |&fill| fill == Fill::Zeros || data_type.is_float()),
         address: magnitude(rng, 0, ((1 << 47) - 1) / unit) * unit,
     };
     shrink(rng, &mut args);
@@ -133,11 +125,7 @@ fn row(rng: &mut Pcg64Mcg, data_type: DataType, interleave: Interleave, swizzle:
 /// Corners within their bits, around at least one pixel of the spatial extents.
 fn columns(rng: &mut Pcg64Mcg, rank: usize, extents: &[u64]) -> Columns {
     let half = corner_half(rank);
-    let mut columns = Columns {
-        lower: [0; SLOTS],
-        upper: [0; SLOTS],
-        pixels: small(rng, 1, 1024),
-    };
+    let mut columns = Columns { lower: [0; SLOTS], upper: [0; SLOTS], pixels: small(rng, 1, 1024) };
     for ((lower, upper), &extent) in columns.lower.iter_mut().zip(&mut columns.upper).zip(extents) {
         *lower = rng.random_range(-half..half);
         let least = i64::from(*lower) + 1 - i64::try_from(extent).unwrap();

@@ -4,11 +4,7 @@
 //! verdict on each with ours.
 
 #![allow(dead_code, unused_imports, reason = "each test program uses its part")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "clippy sees no test in a test's helpers"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy sees no test in a test's helpers")]
 
 mod aim;
 mod args;

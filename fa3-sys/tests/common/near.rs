@@ -50,10 +50,7 @@ pub(crate) fn side_counted(args: &Args, rule: Rule) -> Option<Side> {
     }
     let near = match rule {
         Rule::Architecture => near_architecture(args),
-        _ => args
-            .checks(ARCH)
-            .iter()
-            .any(|check| check.rule == rule && is_near(check)),
+        _ => args.checks(ARCH).iter().any(|check| check.rule == rule && is_near(check)),
     };
     match near && verdict.only(rule) {
         false => None,
@@ -64,14 +61,8 @@ pub(crate) fn side_counted(args: &Args, rule: Rule) -> Option<Side> {
 
 /// Within one of the first type or swizzle that Hopper lacks, in the driver's numbering.
 fn near_architecture(args: &Args) -> bool {
-    let first_type = DataType::ALL
-        .into_iter()
-        .find(|t| t.needs() > Arch::Sm90a)
-        .map(DataType::code);
-    let first_swizzle = Swizzle::ALL
-        .into_iter()
-        .find(|s| s.needs() > Arch::Sm90a)
-        .map(Swizzle::code);
+    let first_type = DataType::ALL.into_iter().find(|t| t.needs() > Arch::Sm90a).map(DataType::code);
+    let first_swizzle = Swizzle::ALL.into_iter().find(|s| s.needs() > Arch::Sm90a).map(Swizzle::code);
     let near = |code: u32, first: Option<u32>| first.is_some_and(|first| code.abs_diff(first) <= 1);
     near(args.data_type.code(), first_type) || near(args.swizzle.code(), first_swizzle)
 }

@@ -52,23 +52,9 @@ pub(crate) fn report(answers: &[Answer], arch: Arch) -> String {
 /// One line a description, for programs: code, rules that are broken, rule aimed at, description.
 pub(crate) fn lines(answers: &[Answer]) -> String {
     answers.iter().fold(String::new(), |mut text, answer| {
-        let broken: Vec<_> = answer
-            .ours
-            .broken
-            .iter()
-            .map(|check| format!("{:?}", check.rule))
-            .collect();
-        let target = answer
-            .args
-            .target
-            .map_or_else(String::new, |rule| format!("{rule:?}"));
-        let _ = writeln!(
-            text,
-            "{}\t{}\t{target}\t{}",
-            answer.code,
-            broken.join(","),
-            answer.args
-        );
+        let broken: Vec<_> = answer.ours.broken.iter().map(|check| format!("{:?}", check.rule)).collect();
+        let target = answer.args.target.map_or_else(String::new, |rule| format!("{rule:?}"));
+        let _ = writeln!(text, "{}\t{}\t{target}\t{}", answer.code, broken.join(","), answer.args);
         text
     })
 }
@@ -76,10 +62,7 @@ pub(crate) fn lines(answers: &[Answer]) -> String {
 /// Codes other than success and `CUDA_ERROR_INVALID_VALUE`, which would not be verdicts.
 fn codes(text: &mut String, answers: &[Answer]) {
     let mut codes: BTreeMap<u32, usize> = BTreeMap::new();
-    for answer in answers
-        .iter()
-        .filter(|answer| ![0, INVALID_VALUE].contains(&answer.code))
-    {
+    for answer in answers.iter().filter(|answer| ![0, INVALID_VALUE].contains(&answer.code)) {
         *codes.entry(answer.code).or_default() += 1;
     }
     for (code, count) in codes {
@@ -90,15 +73,8 @@ fn codes(text: &mut String, answers: &[Answer]) {
 /// For each rule, the driver's verdicts on descriptions at its limit that break no other rule. For
 /// rules about types that the architecture lacks, what it lacks is overlooked.
 fn rules_alone(text: &mut String, answers: &[Answer]) {
-    let _ = writeln!(
-        text,
-        "\nAt each rule's limit, no other rule broken (types' rules: but Architecture):"
-    );
-    let _ = writeln!(
-        text,
-        "{:<28} {:>16} {:>16}",
-        "rule", "legal, accepted", "illegal, refused"
-    );
+    let _ = writeln!(text, "\nAt each rule's limit, no other rule broken (types' rules: but Architecture):");
+    let _ = writeln!(text, "{:<28} {:>16} {:>16}", "rule", "legal, accepted", "illegal, refused");
     for rule in rules() {
         let (mut legal, mut accepted, mut illegal, mut refused) = (0, 0, 0, 0);
         for answer in answers {
@@ -124,10 +100,7 @@ fn rules_alone(text: &mut String, answers: &[Answer]) {
             _ => "  <- the driver refuses some for other reasons",
         };
         let name = format!("{rule:?}{}", if needs_blackwell(rule) { " (types)" } else { "" });
-        let _ = writeln!(
-            text,
-            "{name:<28} {accepted:>7} of {legal:>5} {refused:>7} of {illegal:>5}{note}"
-        );
+        let _ = writeln!(text, "{name:<28} {accepted:>7} of {legal:>5} {refused:>7} of {illegal:>5}{note}");
     }
 }
 
@@ -146,13 +119,8 @@ fn differences(text: &mut String, answers: &[Answer]) {
         let _ = writeln!(text, "\n{kind}: {}", answers.len());
         for answer in answers.iter().take(SHOWN) {
             let broken: Vec<_> = answer.ours.broken.iter().map(ToString::to_string).collect();
-            let _ = writeln!(
-                text,
-                "  {} | ours: [{}] | code {}",
-                answer.args,
-                broken.join("; "),
-                answer.code
-            );
+            let _ =
+                writeln!(text, "  {} | ours: [{}] | code {}", answer.args, broken.join("; "), answer.code);
         }
     }
 }
@@ -170,15 +138,9 @@ fn shared_traits(text: &mut String, answers: &[Answer]) {
             counts.entry(name).or_default()[usize::from(answer.code != 0)] += 1;
         }
     }
-    let mut counts: Vec<_> = counts
-        .into_iter()
-        .filter(|(_, [_, refused])| *refused > 0)
-        .collect();
+    let mut counts: Vec<_> = counts.into_iter().filter(|(_, [_, refused])| *refused > 0).collect();
     counts.sort_by(|(_, a), (_, b)| share(b).total_cmp(&share(a)).then(b[1].cmp(&a[1])));
-    let _ = writeln!(
-        text,
-        "\nTraits of the descriptions that we accept and the driver refuses:"
-    );
+    let _ = writeln!(text, "\nTraits of the descriptions that we accept and the driver refuses:");
     let _ = writeln!(text, "{:>7} {:>8}  trait", "refused", "accepted");
     for (name, [accepted, refused]) in counts {
         let _ = writeln!(text, "{refused:>7} {accepted:>8}  {name}");

@@ -15,11 +15,7 @@ fn fills_and_copies_replay_with_the_contents_of_the_day() {
             target.copy_from(stream, 4, &source, 0, 8)
         })
         .unwrap_or_else(|error: DriverError| panic!("{error}"));
-    assert_eq!(
-        target.to_vec::<u32>(&stream).unwrap(),
-        [0; 4],
-        "capturing ran the work"
-    );
+    assert_eq!(target.to_vec::<u32>(&stream).unwrap(), [0; 4], "capturing ran the work");
 
     let mut replay = graph.instantiate().unwrap();
     drop(graph);
@@ -52,10 +48,7 @@ fn a_kernel_runs_once_a_replay() {
         unsafe { replay.launch(&stream) }.unwrap();
     }
     let values = buffer.to_vec::<u32>(&stream).unwrap();
-    assert_eq!(
-        (&values[..500], &values[500..]),
-        (&[1030; 500][..], &[30; 500][..])
-    );
+    assert_eq!((&values[..500], &values[500..]), (&[1030; 500][..], &[30; 500][..]));
 }
 
 #[test]
@@ -77,11 +70,7 @@ fn a_recording_that_fails_gives_its_error_and_ends_the_capture() {
         Err(Failure::Own("changed my mind"))
     });
     assert_eq!(result.unwrap_err(), Failure::Own("changed my mind"));
-    assert_eq!(
-        buffer.to_vec::<u8>(&stream).unwrap(),
-        [0; 16],
-        "the stream is usable and nothing ran"
-    );
+    assert_eq!(buffer.to_vec::<u8>(&stream).unwrap(), [0; 16], "the stream is usable and nothing ran");
 
     // Waiting is what a capture cannot record.
     let result = stream.capture(|stream| {
@@ -89,30 +78,12 @@ fn a_recording_that_fails_gives_its_error_and_ends_the_capture() {
         stream.synchronize()
     });
     let error = result.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            DriverError::Api {
-                call: "cuStreamSynchronize",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, DriverError::Api { call: "cuStreamSynchronize", .. }), "{error}");
     assert_eq!(buffer.to_vec::<u8>(&stream).unwrap(), [0; 16]);
 
     let null = Stream::null(&context);
     let result = null.capture(|_| Ok::<(), DriverError>(()));
-    assert!(
-        matches!(
-            result,
-            Err(DriverError::Api {
-                call: "cuStreamBeginCapture_v2",
-                ..
-            })
-        ),
-        "{result:?}"
-    );
+    assert!(matches!(result, Err(DriverError::Api { call: "cuStreamBeginCapture_v2", .. })), "{result:?}");
 }
 
 #[test]

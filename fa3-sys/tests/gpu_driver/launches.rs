@@ -16,10 +16,7 @@ use super::kernels::{PTX, SINGLE, add_value, kernel, open, turn};
 fn a_kernel_adds_to_each_element_once() {
     let (_turn, context, stream) = open();
     let function = kernel(&context, "add_value");
-    assert_eq!(
-        (function.name(), function.param_sizes()),
-        ("add_value", &[8, 4, 4][..])
-    );
+    assert_eq!((function.name(), function.param_sizes()), ("add_value", &[8, 4, 4][..]));
     let buffer = Buffer::from_slice(&stream, &[100u32; 1001]).unwrap();
     add_value(&function, &stream, &buffer, 1000, 11);
     let values = buffer.to_vec::<u32>(&stream).unwrap();
@@ -32,17 +29,10 @@ fn the_driver_describes_a_kernel() {
     let function = kernel(&context, "add_value");
     let attributes = function.attributes();
     assert!((1..=255).contains(&attributes.registers), "{attributes:?}");
-    assert_eq!(
-        (attributes.static_shared_bytes, attributes.local_bytes),
-        (0, 0),
-        "{attributes:?}"
-    );
+    assert_eq!((attributes.static_shared_bytes, attributes.local_bytes), (0, 0), "{attributes:?}");
     assert_eq!(attributes.max_threads_per_block, 1024, "{attributes:?}");
     assert_eq!(attributes.required_cluster, None, "{attributes:?}");
-    assert_eq!(
-        kernel(&context, "pair_place").attributes().required_cluster,
-        Some([2, 1, 1])
-    );
+    assert_eq!(kernel(&context, "pair_place").attributes().required_cluster, Some([2, 1, 1]));
 }
 
 /// What each block of `name` saw: its cluster, its rank there, the cluster's size, the clusters.
@@ -59,10 +49,7 @@ fn places(stream: &Stream, name: &str, config: &LaunchConfig) -> Vec<[u32; 4]> {
 fn clusters_are_as_large_as_asked_for() {
     let (_turn, _, stream) = open();
     for size in [1, 2, 4, 8] {
-        let config = LaunchConfig {
-            cluster: Some([size, 1, 1]),
-            ..LaunchConfig::new([16, 1, 1], [1, 1, 1])
-        };
+        let config = LaunchConfig { cluster: Some([size, 1, 1]), ..LaunchConfig::new([16, 1, 1], [1, 1, 1]) };
         for (block, place) in (0..).zip(places(&stream, "cluster_place", &config)) {
             assert_eq!(
                 place,
@@ -81,10 +68,7 @@ fn clusters_are_as_large_as_asked_for() {
 fn a_cluster_that_is_compiled_in_holds_with_and_without_asking() {
     let (_turn, _, stream) = open();
     for cluster in [None, Some([2, 1, 1])] {
-        let config = LaunchConfig {
-            cluster,
-            ..LaunchConfig::new([6, 1, 1], [1, 1, 1])
-        };
+        let config = LaunchConfig { cluster, ..LaunchConfig::new([6, 1, 1], [1, 1, 1]) };
         for (block, place) in (0..).zip(places(&stream, "pair_place", &config)) {
             assert_eq!(place, [block / 2, block % 2, 2, 3], "{cluster:?}, block {block}");
         }
@@ -100,26 +84,17 @@ fn cooperative_blocks_all_run_at_once() {
     let out = Buffer::zeroed(&stream, 4 * blocks as usize).unwrap();
     let (counter_pointer, out_pointer) = (counter.ptr(), out.ptr());
     let params = Params::new().with(&counter_pointer).with(&out_pointer);
-    let config = LaunchConfig {
-        cooperative: true,
-        ..LaunchConfig::new([blocks, 1, 1], [1, 1, 1])
-    };
+    let config = LaunchConfig { cooperative: true, ..LaunchConfig::new([blocks, 1, 1], [1, 1, 1]) };
     // SAFETY: the blocks share the one counter and store a word of their own each.
     unsafe { function.launch(&stream, &config, &params) }.unwrap();
     assert_eq!(out.to_vec::<u32>(&stream).unwrap(), vec![blocks; blocks as usize]);
 
     // The attribute reached the driver: a grid that cannot be there at once is refused.
-    let config = LaunchConfig {
-        cooperative: true,
-        ..LaunchConfig::new([1 << 24, 1, 1], [1, 1, 1])
-    };
+    let config = LaunchConfig { cooperative: true, ..LaunchConfig::new([1 << 24, 1, 1], [1, 1, 1]) };
     // SAFETY: refused, so that nothing runs.
     let error = unsafe { function.launch(&stream, &config, &params) }.unwrap_err();
     let too_large = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE";
-    assert!(
-        matches!(&error, DriverError::Api { name, .. } if name == too_large),
-        "{error}"
-    );
+    assert!(matches!(&error, DriverError::Api { name, .. } if name == too_large), "{error}");
 }
 
 /// Runs a kernel of 20 ms and one after it that waits for its result; when the second started and
@@ -128,31 +103,13 @@ fn overlap(stream: &Stream, first: &Function, second: &Function, programmatic: b
     let out = Buffer::zeroed(stream, 8).unwrap();
     let times = Buffer::zeroed(stream, 16).unwrap();
     let (pointer, time_pointer, value, nanoseconds) = (out.ptr(), times.ptr(), 41u32, 20_000_000u64);
-    let params = Params::new()
-        .with(&pointer)
-        .with(&value)
-        .with(&nanoseconds)
-        .with(&time_pointer);
+    let params = Params::new().with(&pointer).with(&value).with(&nanoseconds).with(&time_pointer);
     // SAFETY: the kernel stores the first word of `out` and the first time.
     unsafe { first.launch(stream, &SINGLE, &params) }.unwrap();
     let params = Params::new().with(&pointer).with(&time_pointer);
     // SAFETY: the kernel waits for the one before, reads its word, and stores what is beside it.
-    unsafe {
-        second.launch(
-            stream,
-            &LaunchConfig {
-                programmatic,
-                ..SINGLE
-            },
-            &params,
-        )
-    }
-    .unwrap();
-    assert_eq!(
-        out.to_vec::<u32>(stream).unwrap(),
-        [41, 42],
-        "programmatic: {programmatic}"
-    );
+    unsafe { second.launch(stream, &LaunchConfig { programmatic, ..SINGLE }, &params) }.unwrap();
+    assert_eq!(out.to_vec::<u32>(stream).unwrap(), [41, 42], "programmatic: {programmatic}");
     let times = times.to_vec::<u64>(stream).unwrap();
     (times[1], times[0])
 }
@@ -160,18 +117,12 @@ fn overlap(stream: &Stream, first: &Function, second: &Function, programmatic: b
 #[test]
 fn a_programmatic_launch_starts_early_and_sees_the_result() {
     let (_turn, context, stream) = open();
-    let (first, second) = (
-        kernel(&context, "first_of_two"),
-        kernel(&context, "second_of_two"),
-    );
+    let (first, second) = (kernel(&context, "first_of_two"), kernel(&context, "second_of_two"));
     let (start, end) = overlap(&stream, &first, &second, false);
     assert!(start >= end, "a plain launch started {} ns early", end - start);
     // Starting early is allowed, not promised: other tests may hold the device for a moment.
     let tries: Vec<_> = (0..5).map(|_| overlap(&stream, &first, &second, true)).collect();
-    assert!(
-        tries.iter().any(|(start, end)| start < end),
-        "never started early: {tries:?}"
-    );
+    assert!(tries.iter().any(|(start, end)| start < end), "never started early: {tries:?}");
 }
 
 #[test]
@@ -184,31 +135,16 @@ fn dynamic_shared_memory_reaches_the_devices_limit_and_no_further() {
     let out = Buffer::zeroed(&stream, 4).unwrap();
     let (pointer, value) = (out.ptr(), 0x1234_5678u32);
     let params = Params::new().with(&pointer).with(&limit).with(&value);
-    let config = LaunchConfig {
-        shared_bytes: limit,
-        ..SINGLE
-    };
+    let config = LaunchConfig { shared_bytes: limit, ..SINGLE };
     // SAFETY: the kernel touches the last word of the shared memory that it gets, and `out`.
     unsafe { function.launch(&stream, &config, &params) }.unwrap();
     assert_eq!(out.to_vec::<u32>(&stream).unwrap(), [value]);
 
-    let config = LaunchConfig {
-        shared_bytes: limit + 1,
-        ..SINGLE
-    };
+    let config = LaunchConfig { shared_bytes: limit + 1, ..SINGLE };
     // SAFETY: refused, so that nothing runs.
     let error = unsafe { function.launch(&stream, &config, &params) }.unwrap_err();
-    let source = LaunchError::SharedMemory {
-        shared_bytes: limit + 1,
-        max: limit,
-    };
-    assert_eq!(
-        error,
-        DriverError::Launch {
-            kernel: "last_shared_word".to_owned(),
-            source
-        }
-    );
+    let source = LaunchError::SharedMemory { shared_bytes: limit + 1, max: limit };
+    assert_eq!(error, DriverError::Launch { kernel: "last_shared_word".to_owned(), source });
 }
 
 /// The small block of `copy_params`.
@@ -229,11 +165,7 @@ fn tensor_maps_and_blocks_arrive_by_value() {
     let mut bytes = [0; 128];
     bytes[124..].copy_from_slice(&0xabcd_ef01u32.to_le_bytes());
     let map = TensorMap::from_bytes(bytes);
-    let block = Block {
-        out: out.ptr(),
-        first: 1,
-        last: 2,
-    };
+    let block = Block { out: out.ptr(), first: 1, last: 2 };
     // SAFETY: the kernel stores two words at the block's address and takes the map as plain bytes.
     unsafe { function.launch(&stream, &SINGLE, &Params::new().with(&map).with(&block)) }.unwrap();
     assert_eq!(out.to_vec::<u32>(&stream).unwrap(), [0xabcd_ef01, 2]);
@@ -246,41 +178,19 @@ fn parameters_that_are_not_the_kernels_are_refused() {
     let (pointer, count, value) = (DevicePtr::NULL, 1u32, 1u64);
     // SAFETY: refused, so that nothing runs.
     let error = unsafe { function.launch(&stream, &SINGLE, &Params::new().with(&pointer).with(&count)) };
-    let source = LaunchError::ParamCount {
-        given: 2,
-        declared: 3,
-    };
-    assert_eq!(
-        error,
-        Err(DriverError::Launch {
-            kernel: "add_value".to_owned(),
-            source
-        })
-    );
+    let source = LaunchError::ParamCount { given: 2, declared: 3 };
+    assert_eq!(error, Err(DriverError::Launch { kernel: "add_value".to_owned(), source }));
     let params = Params::new().with(&pointer).with(&count).with(&value);
     // SAFETY: refused, so that nothing runs.
     let error = unsafe { function.launch(&stream, &SINGLE, &params) };
-    let source = LaunchError::ParamSize {
-        index: 2,
-        given: 8,
-        declared: 4,
-    };
-    assert_eq!(
-        error,
-        Err(DriverError::Launch {
-            kernel: "add_value".to_owned(),
-            source
-        })
-    );
+    let source = LaunchError::ParamSize { index: 2, given: 8, declared: 4 };
+    assert_eq!(error, Err(DriverError::Launch { kernel: "add_value".to_owned(), source }));
 }
 
 #[test]
 fn a_kernel_for_another_architecture_is_refused() {
     let (_turn, context, _) = open();
-    let other = Arch::ALL
-        .into_iter()
-        .find(|&arch| arch != context.arch())
-        .unwrap();
+    let other = Arch::ALL.into_iter().find(|&arch| arch != context.arch()).unwrap();
     let entry = KernelEntry {
         symbol: "add_value",
         arch: other,
@@ -290,18 +200,9 @@ fn a_kernel_for_another_architecture_is_refused() {
         source_hash: "",
     };
     let error = Module::load(&context, &entry).unwrap_err();
-    assert!(
-        matches!(&error, DriverError::WrongArch { built_for, .. } if *built_for == other),
-        "{error}"
-    );
-    let entry = KernelEntry {
-        arch: context.arch(),
-        ..entry
-    };
-    Module::load(&context, &entry)
-        .unwrap()
-        .function("add_value")
-        .unwrap();
+    assert!(matches!(&error, DriverError::WrongArch { built_for, .. } if *built_for == other), "{error}");
+    let entry = KernelEntry { arch: context.arch(), ..entry };
+    Module::load(&context, &entry).unwrap().function("add_value").unwrap();
 }
 
 #[test]
@@ -312,19 +213,12 @@ fn bad_images_and_names_are_refused_with_what_is_wrong() {
     let text =
         b".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { no_such_instruction; }\n";
     let error = Module::load_image(&context, text).unwrap_err();
-    let DriverError::ImageRefused { log, .. } = &error else {
-        panic!("{error}")
-    };
+    let DriverError::ImageRefused { log, .. } = &error else { panic!("{error}") };
     assert!(log.contains("line 4"), "the log does not say where: {error}");
     let module = Module::load_image(&context, PTX.as_bytes()).unwrap();
     for name in ["no_such_kernel", "inner\0nul"] {
         let error = module.function(name).unwrap_err();
-        assert_eq!(
-            error,
-            DriverError::NoSuchKernel {
-                symbol: name.to_owned()
-            }
-        );
+        assert_eq!(error, DriverError::NoSuchKernel { symbol: name.to_owned() });
     }
 }
 
@@ -351,16 +245,7 @@ fn a_fault_surfaces_at_synchronize_and_stays() {
     // SAFETY: the kernel stores to an unmapped address, which is what this process is for.
     unsafe { function.launch(&stream, &SINGLE, &Params::new()) }.unwrap();
     let error = stream.synchronize().unwrap_err();
-    assert!(
-        matches!(
-            error,
-            DriverError::Fault {
-                call: "cuStreamSynchronize",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, DriverError::Fault { call: "cuStreamSynchronize", .. }), "{error}");
     assert!(error.to_string().contains("submitted earlier"), "{error}");
     let again = Context::synchronize(&context).unwrap_err();
     assert!(again.is_fault(), "{again}");

@@ -40,13 +40,7 @@ fn fills_reach_every_byte() {
     assert_eq!(buffer.to_vec::<u32>(&stream).unwrap(), [0xdead_beef; 1001]);
     buffer.fill_u8(&stream, 0x5a).unwrap();
     assert_eq!(buffer.to_vec::<u8>(&stream).unwrap(), [0x5a; 4004]);
-    assert_eq!(
-        Buffer::zeroed(&stream, 77)
-            .unwrap()
-            .to_vec::<u8>(&stream)
-            .unwrap(),
-        [0; 77]
-    );
+    assert_eq!(Buffer::zeroed(&stream, 77).unwrap().to_vec::<u8>(&stream).unwrap(), [0; 77]);
 }
 
 #[test]
@@ -65,15 +59,7 @@ fn what_leaves_the_buffer_is_refused() {
     let (_turn, context, stream) = open();
     let buffer = Buffer::new(&context, 16).unwrap();
     let error = buffer.write(&stream, 13, &[0u8; 4]).unwrap_err();
-    assert_eq!(
-        error,
-        DriverError::OutOfRange {
-            operation: "write",
-            offset: 13,
-            bytes: 4,
-            size: 16
-        }
-    );
+    assert_eq!(error, DriverError::OutOfRange { operation: "write", offset: 13, bytes: 4, size: 16 });
     assert!(buffer.read(&stream, 0, &mut [0u8; 17]).is_err());
     assert!(buffer.copy_from(&stream, 0, &buffer, 8, 9).is_err());
     assert!(Buffer::new(&context, 10).unwrap().to_vec::<u32>(&stream).is_err());
@@ -81,10 +67,7 @@ fn what_leaves_the_buffer_is_refused() {
     let odd = buffer.ptr().offset(2).unwrap();
     // SAFETY: refused before anything is written.
     let error = unsafe { stream.fill_u32(odd, 0, 1) }.unwrap_err();
-    assert!(
-        matches!(error, DriverError::Misaligned { alignment: 4, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, DriverError::Misaligned { alignment: 4, .. }), "{error}");
 }
 
 #[test]
@@ -93,9 +76,7 @@ fn more_than_there_is_names_the_bytes_asked_for() {
     let memory = context.memory().unwrap();
     assert!(0 < memory.free && memory.free <= memory.total, "{memory:?}");
     let error = Buffer::new(&context, memory.total + 1).unwrap_err();
-    let DriverError::OutOfMemory { requested, total, .. } = error else {
-        panic!("{error}")
-    };
+    let DriverError::OutOfMemory { requested, total, .. } = error else { panic!("{error}") };
     assert_eq!((requested, total), (memory.total + 1, memory.total));
     // The context is as good as before.
     Buffer::zeroed(&stream, 16).unwrap();

@@ -35,10 +35,7 @@ fn streams_run_beside_one_another_without_an_event() {
     store_late(&late_store, &first, &late, 7, 500);
     quick.fill_u8(&second, 1).unwrap();
     assert_eq!(quick.to_vec::<u32>(&second).unwrap(), [0x0101_0101]);
-    assert!(
-        !first.is_complete().unwrap(),
-        "the second stream waited for the first"
-    );
+    assert!(!first.is_complete().unwrap(), "the second stream waited for the first");
     first.synchronize().unwrap();
     assert!(first.is_complete().unwrap());
     assert_eq!(late.to_vec::<u32>(&first).unwrap(), [7]);
@@ -64,19 +61,13 @@ fn elapsed_time_is_the_devices() {
     let (_turn, context, stream) = open();
     let late_store = kernel(&context, "wait_then_store");
     let late = Buffer::zeroed(&stream, 4).unwrap();
-    let (start, end) = (
-        Event::with_timing(&context).unwrap(),
-        Event::with_timing(&context).unwrap(),
-    );
+    let (start, end) = (Event::with_timing(&context).unwrap(), Event::with_timing(&context).unwrap());
     start.record(&stream).unwrap();
     store_late(&late_store, &stream, &late, 1, 20);
     end.record(&stream).unwrap();
     end.synchronize().unwrap();
     let milliseconds = end.elapsed_ms_since(&start).unwrap();
-    assert!(
-        (19.5..2000.0).contains(&milliseconds),
-        "20 ms of work took {milliseconds} ms"
-    );
+    assert!((19.5..2000.0).contains(&milliseconds), "20 ms of work took {milliseconds} ms");
 
     let untimed = Event::new(&context).unwrap();
     untimed.record(&stream).unwrap();

@@ -55,24 +55,11 @@ fn the_device_is_described() {
     let device = context.device();
     assert_eq!(device, &devices[0]);
     assert_eq!(device.arch().unwrap(), context.arch());
-    assert_eq!(
-        device.max_shared_bytes,
-        context.arch().max_shared_bytes(),
-        "{device:?}"
-    );
+    assert_eq!(device.max_shared_bytes, context.arch().max_shared_bytes(), "{device:?}");
     assert_eq!(device.max_threads_per_block, 1024, "{device:?}");
-    assert!(
-        device.sm_count > 0 && device.l2_bytes > 1 << 20 && device.memory_bytes > 1 << 30,
-        "{device:?}"
-    );
-    assert!(
-        device.clock_khz > 100_000 && device.uuid != [0; 16] && !device.name.is_empty(),
-        "{device:?}"
-    );
-    assert!(
-        context.memory().unwrap().total <= device.memory_bytes,
-        "{device:?}"
-    );
+    assert!(device.sm_count > 0 && device.l2_bytes > 1 << 20 && device.memory_bytes > 1 << 30, "{device:?}");
+    assert!(device.clock_khz > 100_000 && device.uuid != [0; 16] && !device.name.is_empty(), "{device:?}");
+    assert!(context.memory().unwrap().total <= device.memory_bytes, "{device:?}");
 }
 
 #[test]

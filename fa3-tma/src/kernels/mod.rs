@@ -18,20 +18,11 @@ pub use params::Tiling;
 /// # Errors
 /// [`Missing`] when it is not embedded, with the reason.
 pub fn kernel(symbol: &'static str, arch: Arch) -> Result<&'static KernelEntry, Missing> {
-    if let Some(entry) = ENTRIES
-        .iter()
-        .find(|entry| entry.symbol == symbol && entry.arch == arch)
-    {
+    if let Some(entry) = ENTRIES.iter().find(|entry| entry.symbol == symbol && entry.arch == arch) {
         return Ok(entry);
     }
-    let missing = MISSING
-        .iter()
-        .find(|missing| missing.symbol == symbol && missing.arch == arch);
-    Err(missing.copied().unwrap_or(Missing {
-        symbol,
-        arch,
-        why: MissingReason::NotBuilt,
-    }))
+    let missing = MISSING.iter().find(|missing| missing.symbol == symbol && missing.arch == arch);
+    Err(missing.copied().unwrap_or(Missing { symbol, arch, why: MissingReason::NotBuilt }))
 }
 
 #[cfg(test)]
@@ -40,10 +31,8 @@ mod tests {
 
     #[test]
     fn every_kernel_is_embedded_or_named_as_missing() {
-        let symbols = ENTRIES
-            .iter()
-            .map(|entry| entry.symbol)
-            .chain(MISSING.iter().map(|missing| missing.symbol));
+        let symbols =
+            ENTRIES.iter().map(|entry| entry.symbol).chain(MISSING.iter().map(|missing| missing.symbol));
         assert_eq!(symbols.count(), 2 * 16);
         for arch in Arch::ALL {
             match kernel("stream_3d_3", arch) {

@@ -16,12 +16,7 @@ pub(super) struct Miscount;
 
 impl Mbarrier {
     pub(super) fn new(arrivals: u8) -> Self {
-        Self {
-            arrivals,
-            pending: arrivals,
-            tx: 0,
-            odd: false,
-        }
+        Self { arrivals, pending: arrivals, tx: 0, odd: false }
     }
 
     /// `mbarrier.arrive`.

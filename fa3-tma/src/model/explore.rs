@@ -169,10 +169,7 @@ impl Protocol {
             }
             current = current.saturating_add(1);
         }
-        Ok(Search::Explored(Explored {
-            states: reached.len(),
-            steps,
-        }))
+        Ok(Search::Explored(Explored { states: reached.len(), steps }))
     }
 
     fn check_ranges(&self) -> Result<(), ExploreError> {
@@ -189,12 +186,7 @@ impl Protocol {
             if (least..=most).contains(&value) {
                 Ok(())
             } else {
-                Err(ExploreError::OutOfRange {
-                    name,
-                    value,
-                    least,
-                    most,
-                })
+                Err(ExploreError::OutOfRange { name, value, least, most })
             }
         })
     }

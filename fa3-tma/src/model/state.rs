@@ -105,15 +105,8 @@ impl State {
             empty: Mbarrier::new(protocol.empty_arrivals),
         };
         // Consumers beyond the protocol's have finished before they begin.
-        let mut consumers = [Role {
-            tile: protocol.tiles,
-            read: protocol.tiles,
-            ..Role::default()
-        }; 3];
-        consumers
-            .iter_mut()
-            .take(protocol.consumers.into())
-            .for_each(|role| *role = Role::default());
+        let mut consumers = [Role { tile: protocol.tiles, read: protocol.tiles, ..Role::default() }; 3];
+        consumers.iter_mut().take(protocol.consumers.into()).for_each(|role| *role = Role::default());
         let mut state = Self {
             producer: Role::default(),
             consumers,
@@ -142,21 +135,12 @@ impl State {
             let is_new = index.checked_sub(1).and_then(|before| self.consumers.get(before)) != Some(role);
             if let (true, Some(step)) = (is_new, next_step(role, &protocol.consumer, protocol.tiles)) {
                 let Role { stage, tile, .. } = *role;
-                self.take(
-                    protocol,
-                    Some(index),
-                    step,
-                    Event::Consumer { step, stage, tile },
-                    into,
-                );
+                self.take(protocol, Some(index), step, Event::Consumer { step, stage, tile }, into);
             }
         }
         for (index, load) in self.loads.iter().enumerate() {
             if let Some(load) = load {
-                let event = Event::Landed {
-                    stage: load.stage,
-                    tile: load.tile,
-                };
+                let event = Event::Landed { stage: load.stage, tile: load.tile };
                 let mut next = *self;
                 let result = next.land(index, *load);
                 next.sort();
@@ -192,11 +176,7 @@ impl State {
         consumer: Option<usize>,
         step: Step,
     ) -> Result<bool, Violation> {
-        let steps = if consumer.is_some() {
-            &protocol.consumer
-        } else {
-            &protocol.producer
-        };
+        let steps = if consumer.is_some() { &protocol.consumer } else { &protocol.producer };
         let role = match consumer {
             None => Some(&mut self.producer),
             Some(index) => self.consumers.get_mut(index),
@@ -221,10 +201,7 @@ impl State {
                 stage.full.arrive().map_err(miscount(Barrier::Full, role.stage))?;
             }
             Step::Arrive(Barrier::Empty) => {
-                stage
-                    .empty
-                    .arrive()
-                    .map_err(miscount(Barrier::Empty, role.stage))?;
+                stage.empty.arrive().map_err(miscount(Barrier::Empty, role.stage))?;
             }
             Step::ArriveExpect(pieces) => {
                 let expected = stage.full.expect_tx(pieces).and_then(|()| stage.full.arrive());
@@ -234,11 +211,7 @@ impl State {
                 let Some(free) = self.loads.iter_mut().find(|load| load.is_none()) else {
                     return Ok(false);
                 };
-                *free = Some(Load {
-                    tile: role.tile,
-                    stage: role.stage,
-                    landed: 0,
-                });
+                *free = Some(Load { tile: role.tile, stage: role.stage, landed: 0 });
             }
             Step::BeginRead => read(stage, role)?,
             Step::EndRead => {
@@ -247,11 +220,7 @@ impl State {
             }
             Step::Advance | Step::AdvanceSamePhase => {
                 let phase = if role.odd { Phase::ODD } else { Phase::EVEN };
-                let next = Cursor {
-                    stage: role.stage.into(),
-                    phase,
-                }
-                .advanced(protocol.stages.into());
+                let next = Cursor { stage: role.stage.into(), phase }.advanced(protocol.stages.into());
                 role.stage = u8::try_from(next.stage).unwrap_or_default();
                 if step == Step::Advance {
                     role.odd = next.phase == Phase::ODD;
@@ -274,21 +243,14 @@ impl State {
         if let Some(half) = stage.halves.get_mut(usize::from(load.landed)) {
             let unread = *half != NO_TILE && self.consumers.iter().any(|role| role.read <= *half);
             if unread {
-                return Err(Violation::Overwrite {
-                    stage: load.stage,
-                    lost: *half,
-                    by: load.tile,
-                });
+                return Err(Violation::Overwrite { stage: load.stage, lost: *half, by: load.tile });
             }
             *half = load.tile;
         }
         stage
             .full
             .complete_tx(1)
-            .map_err(|Miscount| Violation::Miscount {
-                barrier: Barrier::Full,
-                stage: load.stage,
-            })?;
+            .map_err(|Miscount| Violation::Miscount { barrier: Barrier::Full, stage: load.stage })?;
         let landed = load.landed.saturating_add(1);
         if let Some(slot) = self.loads.get_mut(index) {
             *slot = (usize::from(landed) < stage.halves.len()).then_some(Load { landed, ..load });
@@ -303,11 +265,7 @@ impl State {
 }
 
 fn next_step(role: &Role, steps: &[Step], tiles: u8) -> Option<Step> {
-    if role.tile < tiles {
-        steps.get(usize::from(role.step)).copied()
-    } else {
-        None
-    }
+    if role.tile < tiles { steps.get(usize::from(role.step)).copied() } else { None }
 }
 
 /// Both halves must hold the role's next tile.
@@ -316,15 +274,8 @@ fn read(stage: &Stage, role: &Role) -> Result<(), Violation> {
     if first == role.tile && second == role.tile {
         Ok(())
     } else if first != second || first == NO_TILE {
-        Err(Violation::UnfilledRead {
-            stage: role.stage,
-            tile: role.tile,
-        })
+        Err(Violation::UnfilledRead { stage: role.stage, tile: role.tile })
     } else {
-        Err(Violation::WrongTile {
-            stage: role.stage,
-            expected: role.tile,
-            found: first,
-        })
+        Err(Violation::WrongTile { stage: role.stage, expected: role.tile, found: first })
     }
 }

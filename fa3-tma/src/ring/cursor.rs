@@ -45,23 +45,14 @@ pub struct Cursor {
 
 impl Cursor {
     /// Before the first tile.
-    pub const START: Self = Self {
-        stage: 0,
-        phase: Phase::EVEN,
-    };
+    pub const START: Self = Self { stage: 0, phase: Phase::EVEN };
 
     /// One tile on, in a ring of `stages` stages. The phase flips where the stage wraps to 0.
     #[must_use]
     pub const fn advanced(self, stages: u32) -> Self {
         match self.stage.checked_add(1) {
-            Some(stage) if stage < stages => Self {
-                stage,
-                phase: self.phase,
-            },
-            _ => Self {
-                stage: 0,
-                phase: self.phase.flipped(),
-            },
+            Some(stage) if stage < stages => Self { stage, phase: self.phase },
+            _ => Self { stage: 0, phase: self.phase.flipped() },
         }
     }
 
@@ -72,10 +63,7 @@ impl Cursor {
         let turn = tile / stages;
         // The remainder is below `stages`, which came from a u32.
         let stage = (tile % stages) as u32;
-        Self {
-            stage,
-            phase: Phase(turn % 2 == 1),
-        }
+        Self { stage, phase: Phase(turn % 2 == 1) }
     }
 }
 
@@ -106,13 +94,7 @@ mod tests {
         assert_eq!(Phase::ODD.parity(), 1);
         for stages in 1..9 {
             for tile in 0..stages {
-                assert_eq!(
-                    Cursor::at(tile.into(), stages),
-                    Cursor {
-                        stage: tile,
-                        phase: Phase::EVEN
-                    }
-                );
+                assert_eq!(Cursor::at(tile.into(), stages), Cursor { stage: tile, phase: Phase::EVEN });
             }
         }
     }
@@ -120,14 +102,6 @@ mod tests {
     #[test]
     fn no_stages_and_far_stages_do_not_panic() {
         assert_eq!(Cursor::at(7, 0), Cursor::at(7, 1));
-        assert_eq!(
-            Cursor {
-                stage: u32::MAX,
-                phase: Phase::EVEN
-            }
-            .advanced(4)
-            .stage,
-            0
-        );
+        assert_eq!(Cursor { stage: u32::MAX, phase: Phase::EVEN }.advanced(4).stage, 0);
     }
 }

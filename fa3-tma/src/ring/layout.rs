@@ -116,13 +116,7 @@ impl Layout {
             });
         }
         // All are at most `end`, which is at most a u32.
-        Ok(Self {
-            tile,
-            stages,
-            first: first as u32,
-            stride: stride as u32,
-            barriers: barriers as u32,
-        })
+        Ok(Self { tile, stages, first: first as u32, stride: stride as u32, barriers: barriers as u32 })
     }
 
     /// How many stages of `tile` fit from offset `start` on within `limit` bytes; 0 if none does.
@@ -150,11 +144,7 @@ impl Layout {
 
     /// The offset of stage `index`.
     pub const fn stage(&self, index: u32) -> Option<u32> {
-        if index < self.stages {
-            Some(self.first + self.stride * index)
-        } else {
-            None
-        }
+        if index < self.stages { Some(self.first + self.stride * index) } else { None }
     }
 
     /// The offset of the ring's barriers: the address that the device's `Ring` takes.
@@ -164,20 +154,12 @@ impl Layout {
 
     /// The offset of the `full` barrier of stage `index`.
     pub const fn full_barrier(&self, index: u32) -> Option<u32> {
-        if index < self.stages {
-            Some(self.barriers + BARRIER_BYTES * index)
-        } else {
-            None
-        }
+        if index < self.stages { Some(self.barriers + BARRIER_BYTES * index) } else { None }
     }
 
     /// The offset of the `empty` barrier of stage `index`.
     pub const fn empty_barrier(&self, index: u32) -> Option<u32> {
-        if index < self.stages {
-            Some(self.barriers + BARRIER_BYTES * (self.stages + index))
-        } else {
-            None
-        }
+        if index < self.stages { Some(self.barriers + BARRIER_BYTES * (self.stages + index)) } else { None }
     }
 
     /// The offset after the last barrier: the dynamic shared memory to ask for, or the `start` of
@@ -192,10 +174,7 @@ impl Layout {
 const fn placement(tile: Tile, start: u32) -> (u64, u64) {
     let alignment = tile.alignment.bytes() as u64;
     let bytes = if tile.bytes == 0 { 1 } else { tile.bytes as u64 };
-    (
-        (start as u64).next_multiple_of(alignment),
-        bytes.next_multiple_of(alignment),
-    )
+    ((start as u64).next_multiple_of(alignment), bytes.next_multiple_of(alignment))
 }
 
 const fn ring_barriers(stages: u32) -> u64 {
@@ -211,18 +190,12 @@ mod tests {
 
     use super::*;
 
-    const ALIGNMENTS: [Alignment; 4] = [
-        Alignment::Unswizzled,
-        Alignment::Swizzle32,
-        Alignment::Swizzle64,
-        Alignment::Swizzle128,
-    ];
+    const ALIGNMENTS: [Alignment; 4] =
+        [Alignment::Unswizzled, Alignment::Swizzle32, Alignment::Swizzle64, Alignment::Swizzle128];
 
     fn tiles() -> impl Strategy<Value = Tile> {
-        (1_u32..=MAX_TILE_BYTES / 16, 0_usize..4).prop_map(|(units, alignment)| Tile {
-            bytes: 16 * units,
-            alignment: ALIGNMENTS[alignment],
-        })
+        (1_u32..=MAX_TILE_BYTES / 16, 0_usize..4)
+            .prop_map(|(units, alignment)| Tile { bytes: 16 * units, alignment: ALIGNMENTS[alignment] })
     }
 
     proptest! {
@@ -274,10 +247,7 @@ mod tests {
 
     #[test]
     fn limits_of_each_rule() {
-        let tile = |bytes| Tile {
-            bytes,
-            alignment: Alignment::Unswizzled,
-        };
+        let tile = |bytes| Tile { bytes, alignment: Alignment::Unswizzled };
         let new = |bytes, stages, limit| Layout::new(tile(bytes), stages, 0, limit);
         assert_eq!(new(128, 0, 1024), Err(LayoutError::NoStages));
         for bytes in [0, 8, 17, 1 << 20] {

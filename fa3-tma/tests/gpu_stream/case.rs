@@ -89,11 +89,7 @@ impl Case {
             if !(0..i64::try_from(self.extents[d]).unwrap()).contains(&coordinate) {
                 return None;
             }
-            let stride = if d == 0 {
-                element
-            } else {
-                i64::try_from(strides[d - 1]).unwrap()
-            };
+            let stride = if d == 0 { element } else { i64::try_from(strides[d - 1]).unwrap() };
             offset += coordinate * stride;
         }
         Some(usize::try_from(offset).unwrap())
@@ -160,9 +156,7 @@ impl Case {
 pub fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 56) as u8 | 1
     };
     std::iter::repeat_with(next).take(bytes).collect()

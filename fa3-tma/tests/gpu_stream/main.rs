@@ -85,23 +85,14 @@ impl Gpu {
 
     fn function(&self, case: &Case) -> Function {
         let entry = kernels::kernel(case.kernel, self.context.arch()).unwrap();
-        Module::load(&self.context, entry)
-            .unwrap()
-            .function(entry.symbol)
-            .unwrap()
+        Module::load(&self.context, entry).unwrap().function(entry.symbol).unwrap()
     }
 
     /// The launch for a ring whose stages hold `tiles_a_stage` tiles each.
     fn config(&self, case: &Case, tiling: &Tiling, tiles_a_stage: u32) -> LaunchConfig {
-        let tile = Tile {
-            bytes: tiles_a_stage * tiling.stage_bytes,
-            alignment: Alignment::Swizzle128,
-        };
+        let tile = Tile { bytes: tiles_a_stage * tiling.stage_bytes, alignment: Alignment::Swizzle128 };
         let ring = Layout::new(tile, case.stages, 0, self.context.arch().max_shared_bytes()).unwrap();
-        LaunchConfig {
-            shared_bytes: ring.end(),
-            ..LaunchConfig::new([case.ctas, 1, 1], THREADS)
-        }
+        LaunchConfig { shared_bytes: ring.end(), ..LaunchConfig::new([case.ctas, 1, 1], THREADS) }
     }
 
     fn map(&self, case: &Case, tensor: &Buffer) -> TensorMap {
@@ -117,10 +108,7 @@ impl Gpu {
 fn compare_tiles(case: &Case, tiling: &Tiling, tensor: &[u8], written: &[u8]) {
     for (index, tile) in (0..tiling.count).zip(written.chunks(case.tile_bytes())) {
         let expected = case.image(tiling, index, tensor);
-        let wrong = tile
-            .iter()
-            .zip(&expected)
-            .position(|(found, expected)| found != expected);
+        let wrong = tile.iter().zip(&expected).position(|(found, expected)| found != expected);
         assert_eq!(wrong, None, "first wrong byte of tile {index} of {case:?}");
     }
 }
@@ -131,27 +119,17 @@ fn every_byte_of_every_tile_comes_through_the_ring() {
     for case in STREAM {
         let tensor = noise(case.tensor_bytes());
         let (tiling, bytes) = written(case, 1);
-        let (input, output) = (
-            Buffer::from_slice(&gpu.stream, &tensor).unwrap(),
-            gpu.filled(bytes + GUARD),
-        );
+        let (input, output) = (Buffer::from_slice(&gpu.stream, &tensor).unwrap(), gpu.filled(bytes + GUARD));
         let (map, pointer) = (gpu.map(case, &input), output.ptr());
         let params = Params::new().with(&map).with(&tiling).with(&pointer);
         let function = gpu.function(case);
         // SAFETY: the parameters are those of `stream.cu`; it reads `input` and writes the tiles
         // of `tiling` to `output`, which has room for them, and both live, as the kernel
         // does, until after `to_vec`.
-        unsafe {
-            function
-                .launch(&gpu.stream, &gpu.config(case, &tiling, 1), &params)
-                .unwrap()
-        };
+        unsafe { function.launch(&gpu.stream, &gpu.config(case, &tiling, 1), &params).unwrap() };
         let found: Vec<u8> = output.to_vec(&gpu.stream).unwrap();
         compare_tiles(case, &tiling, &tensor, &found[..bytes]);
-        assert!(
-            found[bytes..].iter().all(|byte| *byte == UNTOUCHED),
-            "{case:?}: wrote beyond the output"
-        );
+        assert!(found[bytes..].iter().all(|byte| *byte == UNTOUCHED), "{case:?}: wrote beyond the output");
     }
 }
 
@@ -170,11 +148,7 @@ fn multicast_brings_every_tile_to_both_ctas() {
         // SAFETY: the parameters are those of `broadcast.cu`; it reads `input` and writes the
         // tiles of `tiling` twice to `output`, which has room, and both live, as the kernel
         // does, until after `to_vec`.
-        unsafe {
-            function
-                .launch(&gpu.stream, &gpu.config(case, &tiling, CTAS), &params)
-                .unwrap()
-        };
+        unsafe { function.launch(&gpu.stream, &gpu.config(case, &tiling, CTAS), &params).unwrap() };
         let found: Vec<u8> = output.to_vec(&gpu.stream).unwrap();
         compare_tiles(case, &tiling, &tensor, &found[..bytes]);
         compare_tiles(case, &tiling, &tensor, &found[bytes..2 * bytes]);
@@ -203,29 +177,18 @@ fn stores_and_reductions_write_the_tensor_and_nothing_else() {
         let copy = Buffer::from_slice(&gpu.stream, &copies).unwrap();
         let sum = Buffer::from_slice(&gpu.stream, &sums).unwrap();
         let maps = [gpu.map(case, &input), gpu.map(case, &copy), gpu.map(case, &sum)];
-        let params = Params::new()
-            .with(&maps[0])
-            .with(&maps[1])
-            .with(&maps[2])
-            .with(&tiling);
+        let params = Params::new().with(&maps[0]).with(&maps[1]).with(&maps[2]).with(&tiling);
         let function = gpu.function(case);
         // SAFETY: the parameters are those of `accumulate.cu`; it touches the tensors of the three
         // maps, whose buffers live, as the kernel does, until after `to_vec`.
-        unsafe {
-            function
-                .launch(&gpu.stream, &gpu.config(case, &tiling, 1), &params)
-                .unwrap()
-        };
+        unsafe { function.launch(&gpu.stream, &gpu.config(case, &tiling, 1), &params).unwrap() };
         for offset in offsets {
             copies[offset / 4] = 2.0 * tensor[offset / 4];
             sums[offset / 4] += 2.0 * tensor[offset / 4];
         }
         for (name, buffer, expected) in [("copy", &copy, &copies), ("sum", &sum, &sums)] {
             let found: Vec<f32> = buffer.to_vec(&gpu.stream).unwrap();
-            let wrong = found
-                .iter()
-                .zip(expected)
-                .position(|(a, b)| a.to_bits() != b.to_bits());
+            let wrong = found.iter().zip(expected).position(|(a, b)| a.to_bits() != b.to_bits());
             assert_eq!(wrong, None, "first wrong word of `{name}`, {case:?}");
         }
     }
@@ -238,30 +201,18 @@ fn every_kernel_has_a_case_in_which_its_ring_turns_twice() {
     for symbol in built.chain(kernels::MISSING.iter().map(|missing| missing.symbol)) {
         // A broadcast takes two tiles a stage, and has two CTAs for them.
         let turns = |case: &Case| written(case, 2).0.count >= 2 * case.stages * case.ctas;
-        assert!(
-            cases.iter().any(|case| case.kernel == symbol && turns(case)),
-            "{symbol}"
-        );
+        assert!(cases.iter().any(|case| case.kernel == symbol && turns(case)), "{symbol}");
     }
 }
 
 #[test]
 fn every_case_is_legal() {
     for case in [STREAM, BROADCAST, ACCUMULATE].concat() {
-        case.desc()
-            .validate_shape()
-            .unwrap_or_else(|error| panic!("{case:?}: {error}"));
+        case.desc().validate_shape().unwrap_or_else(|error| panic!("{case:?}: {error}"));
         let (tiling, _) = written(&case, 2);
-        assert_eq!(
-            case.desc().box_bytes(),
-            Some(tiling.tile_bytes.into()),
-            "{case:?}"
-        );
+        assert_eq!(case.desc().box_bytes(), Some(tiling.tile_bytes.into()), "{case:?}");
         let outside = case.image(&tiling, tiling.count - 1, &noise(case.tensor_bytes()));
-        assert!(
-            outside.iter().all(|byte| *byte == 0),
-            "{case:?}: the last tile isn't beyond the tensor"
-        );
+        assert!(outside.iter().all(|byte| *byte == 0), "{case:?}: the last tile isn't beyond the tensor");
     }
 }
 

@@ -55,10 +55,7 @@ pub fn report<T: Element>(
     let mut largest = 0.0f64;
     for ((row, exact), plain) in rows.iter().zip(&exact).zip(&plain) {
         let (batch, token) = match cu_q {
-            Some(cu) => (
-                0,
-                cu.get(row.sequence).map_or(0, |&start| start as usize) + row.query,
-            ),
+            Some(cu) => (0, cu.get(row.sequence).map_or(0, |&start| start as usize) + row.query),
             None => (row.sequence, row.query),
         };
         let first = ((batch * sq + token) * heads + row.head) * dv;
@@ -67,16 +64,9 @@ pub fn report<T: Element>(
             bound.add(plain.o[n], expected);
             largest = largest.max(expected.abs());
         }
-        lse.add(
-            f64::from(result.lse[(batch * heads + row.head) * sq + token]),
-            exact.lse,
-        );
+        lse.add(f64::from(result.lse[(batch * heads + row.head) * sq + token]), exact.lse);
     }
-    let what = if rows.len() == heads * sq * result.problem.o.layout.shape[0] {
-        "all"
-    } else {
-        "sampled"
-    };
+    let what = if rows.len() == heads * sq * result.problem.o.layout.shape[0] { "all" } else { "sampled" };
     // A rounding of the largest element, for where the plain computation happens to be exact.
     let rounding = largest * f64::from(epsilon::<T>());
     let limit = (2.0 * bound.max).max(rounding);
@@ -96,24 +86,12 @@ pub fn report<T: Element>(
             .iter()
             .zip(expected)
             .for_each(|(o, &expected)| file.add(f64::from(o.to_f32()), expected.into()));
-        println!(
-            "check     against the file's o: max {:.3e} rms {:.3e}",
-            file.max,
-            file.rms()
-        );
+        println!("check     against the file's o: max {:.3e} rms {:.3e}", file.max, file.rms());
     }
     if let Some(expected) = &input.lse {
         let mut file = Deviation::default();
-        result
-            .lse
-            .iter()
-            .zip(expected)
-            .for_each(|(&lse, &expected)| file.add(lse.into(), expected.into()));
-        println!(
-            "check     against the file's lse: max {:.3e} rms {:.3e}",
-            file.max,
-            file.rms()
-        );
+        result.lse.iter().zip(expected).for_each(|(&lse, &expected)| file.add(lse.into(), expected.into()));
+        println!("check     against the file's lse: max {:.3e} rms {:.3e}", file.max, file.rms());
     }
     Ok(within)
 }
@@ -132,21 +110,11 @@ fn sample<T>(result: &Result<'_, T>, cu_q: Option<&[i32]>) -> Vec<Row> {
     let [batch, sq, heads, d] = result.problem.q.layout.shape;
     let [_, sk, _, dv] = result.problem.v.layout.shape;
     let lengths: Vec<usize> = match cu_q {
-        Some(cu) => cu
-            .iter()
-            .zip(cu.iter().skip(1))
-            .map(|(&a, &b)| (b - a) as usize)
-            .collect(),
+        Some(cu) => cu.iter().zip(cu.iter().skip(1)).map(|(&a, &b)| (b - a) as usize).collect(),
         None => vec![sq; batch],
     };
     let all = lengths.iter().enumerate().flat_map(|(sequence, &len)| {
-        (0..heads).flat_map(move |head| {
-            (0..len).map(move |query| Row {
-                sequence,
-                head,
-                query,
-            })
-        })
+        (0..heads).flat_map(move |head| (0..len).map(move |query| Row { sequence, head, query }))
     });
     let cost = (batch * heads * sq) as f64 * sk as f64 * (d + dv) as f64;
     if cost <= WHOLE {
@@ -168,11 +136,7 @@ struct Deviation {
 impl Deviation {
     fn add(&mut self, actual: f64, expected: f64) {
         // Equal infinities do not deviate; a NaN deviates without bound.
-        let error = if actual == expected {
-            0.0
-        } else {
-            (actual - expected).abs()
-        };
+        let error = if actual == expected { 0.0 } else { (actual - expected).abs() };
         self.max = self.max.max(if error.is_nan() { f64::INFINITY } else { error });
         self.squares += error * error;
         self.count += 1.0;

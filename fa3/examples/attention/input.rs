@@ -23,9 +23,7 @@ impl Array {
     /// The elements as `T`, rounded where that is narrower.
     pub fn to<T: Element>(&self) -> Vec<T> {
         fn convert<S: Element, T: Element>(bytes: &[u8]) -> Vec<T> {
-            collect::<S>(bytes)
-                .map(|value| T::from_f32(value.to_f32()))
-                .collect()
+            collect::<S>(bytes).map(|value| T::from_f32(value.to_f32())).collect()
         }
         if self.dtype == T::DTYPE {
             return collect(&self.bytes).collect();
@@ -40,9 +38,7 @@ impl Array {
 
 /// The values that lie in `bytes`, which need not be aligned.
 pub fn collect<T: AnyBitPattern>(bytes: &[u8]) -> impl Iterator<Item = T> {
-    bytes
-        .chunks_exact(size_of::<T>())
-        .map(bytemuck::pod_read_unaligned)
+    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned)
 }
 
 /// How the sequences lie in the tensors.
@@ -152,12 +148,7 @@ impl FromStr for RandomSizes {
             Ok(&[b, sq, sk, hq, hk, d, dv]) => (b, sq, sk, hq, hk, d, dv),
             _ => return Err("batch,sq,sk,heads_q,heads_k,d or …,d,dv".to_owned()),
         };
-        Ok(Self {
-            q: [b, sq, hq, d],
-            k: [b, sk, hk, d],
-            v: [b, sk, hk, dv],
-            text: text.to_owned(),
-        })
+        Ok(Self { q: [b, sq, hq, d], k: [b, sk, hk, d], v: [b, sk, hk, dv], text: text.to_owned() })
     }
 }
 
@@ -165,15 +156,11 @@ impl Input {
     /// Standard normal numbers.
     pub fn random(sizes: &RandomSizes, dtype: DType, seed: u64) -> Result<Self, InputError> {
         let array = |shape: [usize; 4], seed: u64| {
-            let len = shape
-                .iter()
-                .try_fold(1usize, |product, &extent| product.checked_mul(extent));
-            let len = len
-                .filter(|&len| len <= 1 << 36)
-                .ok_or_else(|| InputError::Sizes {
-                    sizes: sizes.text.clone(),
-                    rule: "a tensor has at most 2^36 elements",
-                })?;
+            let len = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
+            let len = len.filter(|&len| len <= 1 << 36).ok_or_else(|| InputError::Sizes {
+                sizes: sizes.text.clone(),
+                rule: "a tensor has at most 2^36 elements",
+            })?;
             let bytes = match dtype {
                 DType::F16 => bytemuck::cast_slice(&normal::<f16>(len, seed)).to_vec(),
                 DType::Bf16 => bytemuck::cast_slice(&normal::<bf16>(len, seed)).to_vec(),

@@ -93,11 +93,7 @@ fn run_typed<T: Element>(input: &Input, arguments: &Arguments) -> Outcome<bool> 
         _ => time_on_cpu(&binding, arguments.runs)?,
     };
     bar.finish_and_clear();
-    let rate = if seconds > 0.0 {
-        plan.work().flops / seconds / 1e12
-    } else {
-        0.0
-    };
+    let rate = if seconds > 0.0 { plan.work().flops / seconds / 1e12 } else { 0.0 };
     println!("time      {:.4} ms (median), {rate:.4} TFLOP/s", seconds * 1e3);
 
     let (o, lse) = memory.read::<T>(&device)?;
@@ -107,13 +103,7 @@ fn run_typed<T: Element>(input: &Input, arguments: &Arguments) -> Outcome<bool> 
         return Ok(true);
     }
     check::report(
-        &check::Result {
-            problem: &problem,
-            inputs: &inputs,
-            data: (&q, &k, &v),
-            o: &o,
-            lse: &lse,
-        },
+        &check::Result { problem: &problem, inputs: &inputs, data: (&q, &k, &v), o: &o, lse: &lse },
         input,
     )
 }
@@ -184,40 +174,17 @@ impl Memory {
             Ok(pointer)
         };
         let mut tensor = |spec: TensorSpec, tensor: &HostTensor<'_, T>| -> Outcome<Tensor> {
-            Ok(Tensor {
-                pointer: upload(bytemuck::cast_slice(tensor.data()))?,
-                spec,
-            })
+            Ok(Tensor { pointer: upload(bytemuck::cast_slice(tensor.data()))?, spec })
         };
-        let (q, k, v) = (
-            tensor(problem.q, &inputs.q)?,
-            tensor(problem.k, &inputs.k)?,
-            tensor(problem.v, &inputs.v)?,
-        );
+        let (q, k, v) =
+            (tensor(problem.q, &inputs.q)?, tensor(problem.k, &inputs.k)?, tensor(problem.v, &inputs.v)?);
         let o_bytes = problem.o.layout.span().unwrap_or(0) * size_of::<T>();
         let lse_bytes = problem.dims()?.lse_len * size_of::<f32>();
-        let (o, lse) = (
-            Buffer::zeroed(backend, o_bytes)?,
-            Buffer::zeroed(backend, lse_bytes)?,
-        );
-        let mut operands = Operands::new(
-            q,
-            k,
-            v,
-            Tensor {
-                pointer: o.pointer(),
-                spec: problem.o,
-            },
-        );
+        let (o, lse) = (Buffer::zeroed(backend, o_bytes)?, Buffer::zeroed(backend, lse_bytes)?);
+        let mut operands = Operands::new(q, k, v, Tensor { pointer: o.pointer(), spec: problem.o });
         operands.lse = Some(lse.pointer());
-        operands.sinks = inputs
-            .sinks
-            .map(|values| upload(bytemuck::cast_slice(values)))
-            .transpose()?;
-        operands.alibi = inputs
-            .alibi
-            .map(|values| upload(bytemuck::cast_slice(values)))
-            .transpose()?;
+        operands.sinks = inputs.sinks.map(|values| upload(bytemuck::cast_slice(values))).transpose()?;
+        operands.alibi = inputs.alibi.map(|values| upload(bytemuck::cast_slice(values))).transpose()?;
         match inputs.sequences {
             HostSequences::Dense => {}
             HostSequences::UsedKeys(used) => operands.used_k = Some(upload(bytemuck::cast_slice(used))?),
@@ -226,14 +193,7 @@ impl Memory {
                 operands.cu_k = Some(upload(bytemuck::cast_slice(cu_k))?);
             }
         }
-        Ok(Self {
-            operands,
-            o,
-            lse,
-            o_bytes,
-            lse_bytes,
-            _inputs: buffers,
-        })
+        Ok(Self { operands, o, lse, o_bytes, lse_bytes, _inputs: buffers })
     }
 
     fn read<T: Element>(&self, device: &Device) -> Outcome<(Vec<T>, Vec<f32>)> {
@@ -242,12 +202,8 @@ impl Memory {
         // SAFETY: the buffers have those bytes; the runs that write them are done.
         unsafe {
             let stream = StreamHandle::DEFAULT;
-            device
-                .backend()
-                .download(bytemuck::cast_slice_mut(&mut o), self.o.pointer(), stream)?;
-            device
-                .backend()
-                .download(bytemuck::cast_slice_mut(&mut lse), self.lse.pointer(), stream)?;
+            device.backend().download(bytemuck::cast_slice_mut(&mut o), self.o.pointer(), stream)?;
+            device.backend().download(bytemuck::cast_slice_mut(&mut lse), self.lse.pointer(), stream)?;
         }
         Ok((o, lse))
     }
@@ -270,14 +226,8 @@ fn time_on_gpu(binding: &Binding, ordinal: u32, runs: usize) -> Outcome<f64> {
         end.record(&stream)?;
     }
     // SAFETY: the stream lives here.
-    unsafe {
-        binding
-            .backend()
-            .synchronize(StreamHandle::from_raw(stream.raw()))?
-    };
-    let times = events
-        .iter()
-        .map(|(start, end)| Ok(f64::from(end.elapsed_ms_since(start)?) / 1e3));
+    unsafe { binding.backend().synchronize(StreamHandle::from_raw(stream.raw()))? };
+    let times = events.iter().map(|(start, end)| Ok(f64::from(end.elapsed_ms_since(start)?) / 1e3));
     Ok(median(times.collect::<Outcome<_>>()?))
 }
 

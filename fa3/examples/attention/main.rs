@@ -89,16 +89,8 @@ struct Arguments {
 
 impl Arguments {
     fn options(&self) -> Options {
-        let window = Window {
-            left: self.left,
-            right: self.right,
-        };
-        Options {
-            scale: self.scale,
-            causal: self.causal,
-            window,
-            softcap: self.softcap,
-        }
+        let window = Window { left: self.left, right: self.right };
+        Options { scale: self.scale, causal: self.causal, window, softcap: self.softcap }
     }
 }
 

@@ -22,28 +22,19 @@ pub fn real_data() -> Result<Input, InputError> {
 
 /// Reads a file.
 pub fn read(path: &Path) -> Result<Input, InputError> {
-    let bytes = fs::read(path).map_err(|source| InputError::File {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes = fs::read(path).map_err(|source| InputError::File { path: path.to_owned(), source })?;
     parse(&path.display().to_string(), &bytes)
 }
 
 /// Reads the contents of a file.
 pub fn parse(origin: &str, bytes: &[u8]) -> Result<Input, InputError> {
-    let file = SafeTensors::deserialize(bytes).map_err(|error| InputError::Format {
-        origin: origin.to_owned(),
-        why: error.to_string(),
-    })?;
+    let file = SafeTensors::deserialize(bytes)
+        .map_err(|error| InputError::Format { origin: origin.to_owned(), why: error.to_string() })?;
     let file = File { origin, file };
     let (q, k, v) = (file.tensor("q")?, file.tensor("k")?, file.tensor("v")?);
     let packed = file.rank("q")? == 3;
     let lengths = file.lengths(packed, [q.shape[1], k.shape[1]])?;
-    let floats = |name| {
-        file.optional(name, |view| {
-            floats(view).map_err(|rule| file.wrong(name, view, rule))
-        })
-    };
+    let floats = |name| file.optional(name, |view| floats(view).map_err(|rule| file.wrong(name, view, rule)));
     let rows = q.shape[0] * q.shape[1] * q.shape[2];
     let o = floats("o")?;
     file.expect_len("o", o.as_deref(), rows * v.shape[3])?;
@@ -70,12 +61,7 @@ struct File<'a> {
 impl File<'_> {
     fn wrong(&self, name: &str, view: &TensorView<'_>, rule: impl Into<String>) -> InputError {
         let value = format!("{:?} {:?}", view.dtype(), view.shape());
-        InputError::Tensor {
-            origin: self.origin.to_owned(),
-            name: name.to_owned(),
-            value,
-            rule: rule.into(),
-        }
+        InputError::Tensor { origin: self.origin.to_owned(), name: name.to_owned(), value, rule: rule.into() }
     }
 
     fn view(&self, name: &str) -> Result<TensorView<'_>, InputError> {
@@ -85,11 +71,7 @@ impl File<'_> {
             InputError::Missing {
                 origin: self.origin.to_owned(),
                 name: name.to_owned(),
-                found: if found.is_empty() {
-                    "none".to_owned()
-                } else {
-                    found.join(", ")
-                },
+                found: if found.is_empty() { "none".to_owned() } else { found.join(", ") },
             }
         })
     }
@@ -114,11 +96,7 @@ impl File<'_> {
                 return Err(self.wrong(name, &view, rule));
             }
         };
-        Ok(Array {
-            dtype,
-            shape,
-            bytes: view.data().to_vec(),
-        })
+        Ok(Array { dtype, shape, bytes: view.data().to_vec() })
     }
 
     fn optional<T>(
@@ -131,11 +109,9 @@ impl File<'_> {
 
     fn expect_len(&self, name: &str, values: Option<&[f32]>, wanted: usize) -> Result<(), InputError> {
         match values {
-            Some(values) if values.len() != wanted => Err(self.wrong(
-                name,
-                &self.view(name)?,
-                format!("it has {wanted} elements for this q and v"),
-            )),
+            Some(values) if values.len() != wanted => {
+                Err(self.wrong(name, &self.view(name)?, format!("it has {wanted} elements for this q and v")))
+            }
             _ => Ok(()),
         }
     }
@@ -147,9 +123,7 @@ impl File<'_> {
                 Dtype::I32 => Ok(collect(view.data()).collect()),
                 Dtype::I64 => {
                     let narrow = collect::<i64>(view.data()).map(i32::try_from);
-                    narrow
-                        .collect::<Result<_, _>>()
-                        .map_err(|_| wrong("lengths fit 32 bits"))
+                    narrow.collect::<Result<_, _>>().map_err(|_| wrong("lengths fit 32 bits"))
                 }
                 _ => Err(wrong("lengths are i32 or i64")),
             }
@@ -235,17 +209,9 @@ fn write(path: &Path, tensors: Vec<(&str, Written<'_>)>) -> Result<(), InputErro
 /// Writes q, k and v.
 pub fn write_input(path: &Path, input: &Input) -> Result<(), InputError> {
     fn tensor(array: &Array) -> Written<'_> {
-        Written {
-            dtype: array.dtype,
-            shape: array.shape.to_vec(),
-            bytes: &array.bytes,
-        }
+        Written { dtype: array.dtype, shape: array.shape.to_vec(), bytes: &array.bytes }
     }
-    let tensors = vec![
-        ("q", tensor(&input.q)),
-        ("k", tensor(&input.k)),
-        ("v", tensor(&input.v)),
-    ];
+    let tensors = vec![("q", tensor(&input.q)), ("k", tensor(&input.k)), ("v", tensor(&input.v))];
     write(path, tensors)
 }
 
@@ -259,16 +225,8 @@ pub fn write_output<T: Element>(path: &Path, input: &Input, o: &[T], lse: &[f32]
     } else {
         (vec![batch, sq, heads, dv], vec![batch, heads, sq])
     };
-    let o = Written {
-        dtype: T::DTYPE,
-        shape: o_shape,
-        bytes: bytemuck::cast_slice(o),
-    };
-    let lse = Written {
-        dtype: DType::F32,
-        shape: lse_shape,
-        bytes: bytemuck::cast_slice(lse),
-    };
+    let o = Written { dtype: T::DTYPE, shape: o_shape, bytes: bytemuck::cast_slice(o) };
+    let lse = Written { dtype: DType::F32, shape: lse_shape, bytes: bytemuck::cast_slice(lse) };
     write(path, vec![("o", o), ("lse", lse)])
 }
 
@@ -303,11 +261,8 @@ mod tests {
     fn dense_and_packed_files_are_read() {
         let input = parse("t", &file(&[Q, K, V, ("o", Dtype::F32, &[2, 3, 4, 8])])).unwrap();
         assert!(matches!(input.lengths, Lengths::Dense) && input.o.is_some() && input.lse.is_none());
-        let packed = [
-            ("q", Dtype::F16, &[6, 2, 8][..]),
-            ("k", Dtype::F16, &[6, 2, 8]),
-            ("v", Dtype::F16, &[6, 2, 8]),
-        ];
+        let packed =
+            [("q", Dtype::F16, &[6, 2, 8][..]), ("k", Dtype::F16, &[6, 2, 8]), ("v", Dtype::F16, &[6, 2, 8])];
         let input = parse("t", &file(&packed)).unwrap();
         assert_eq!(input.q.shape, [1, 6, 2, 8]);
         assert!(matches!(input.lengths, Lengths::Packed { cu_q, .. } if cu_q == [0, 6]));
@@ -326,9 +281,6 @@ mod tests {
         let wrong_output = refused(&[Q, K, V, ("o", Dtype::F32, &[7])]);
         assert!(wrong_output.contains("tensor `o`"), "{wrong_output}");
         let wrong_lengths = refused(&[Q, K, V, ("cu_seqlens", Dtype::I32, &[3])]);
-        assert!(
-            wrong_lengths.contains("cu_seqlens belong to packed"),
-            "{wrong_lengths}"
-        );
+        assert!(wrong_lengths.contains("cu_seqlens belong to packed"), "{wrong_lengths}");
     }
 }

@@ -46,13 +46,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         if line.trim().is_empty() {
             continue;
         }
-        let answer = session
-            .as_mut()
-            .map_err(|error| error.to_string())
-            .and_then(|session| {
-                let request = Request::parse(&line)?;
-                session.time(&request).map_err(|error| error.to_string())
-            });
+        let answer = session.as_mut().map_err(|error| error.to_string()).and_then(|session| {
+            let request = Request::parse(&line)?;
+            session.time(&request).map_err(|error| error.to_string())
+        });
         let answer = match answer {
             Ok(timed) => json!({"ms": timed.ms, "err": timed.error}),
             Err(why) => json!({"error": why}),

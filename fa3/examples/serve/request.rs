@@ -43,9 +43,7 @@ impl Request {
             "bf16" => DType::Bf16,
             "fp16" => DType::F16,
             other => {
-                return Err(format!(
-                    "dtype is {other:?}, and only \"bf16\" and \"fp16\" are timed"
-                ));
+                return Err(format!("dtype is {other:?}, and only \"bf16\" and \"fp16\" are timed"));
             }
         };
         let sizes = Sizes {
@@ -59,15 +57,10 @@ impl Request {
         };
         // A negative side is unbounded.
         let side = |keys: i64| usize::try_from(keys).ok();
-        let window = self.window.map_or(Window::default(), |[left, right]| Window {
-            left: side(left),
-            right: side(right),
-        });
-        let options = Options {
-            causal: self.causal,
-            window,
-            ..Options::default()
-        };
+        let window = self
+            .window
+            .map_or(Window::default(), |[left, right]| Window { left: side(left), right: side(right) });
+        let options = Options { causal: self.causal, window, ..Options::default() };
         Ok(Problem::dense(dtype, sizes, options))
     }
 }

@@ -48,13 +48,7 @@ impl Session {
         let backend: Arc<dyn Backend> = Arc::clone(&cuda) as _;
         let stream = Stream::new(cuda.context())?;
         let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as u64;
-        Ok(Self {
-            cuda,
-            backend,
-            stream,
-            buffers: Vec::new(),
-            seed,
-        })
+        Ok(Self { cuda, backend, stream, buffers: Vec::new(), seed })
     }
 
     /// Times one request and checks its output.
@@ -70,27 +64,17 @@ impl Session {
         let plan = Arc::new(Plan::forward(&self.backend.target(), problem)?);
         self.seed = self.seed.wrapping_add(1 << 32);
         let host = [problem.q, problem.k, problem.v].map(|spec| spec.layout.shape.iter().product::<usize>());
-        let host: Vec<Vec<T>> = (0..)
-            .zip(host)
-            .map(|(n, len)| normal(len, self.seed.wrapping_add(n << 24)))
-            .collect();
+        let host: Vec<Vec<T>> =
+            (0..).zip(host).map(|(n, len)| normal(len, self.seed.wrapping_add(n << 24))).collect();
         let specs = [problem.q, problem.k, problem.v, problem.o];
-        let mut sizes = specs
-            .map(|spec| spec.layout.span().unwrap_or(0) * size_of::<T>())
-            .to_vec();
+        let mut sizes = specs.map(|spec| spec.layout.span().unwrap_or(0) * size_of::<T>()).to_vec();
         sizes.push(plan.dims().lse_len * 4);
         self.reserve(&sizes)?;
         for (buffer, data) in self.buffers.iter().zip(&host) {
             // SAFETY: the buffer is at least that long, and the last request is done with it.
-            unsafe {
-                self.backend
-                    .upload(buffer.pointer(), bytemuck::cast_slice(data), self.handle())?
-            };
+            unsafe { self.backend.upload(buffer.pointer(), bytemuck::cast_slice(data), self.handle())? };
         }
-        let tensor = |n: usize, spec: TensorSpec| Tensor {
-            pointer: self.buffers[n].pointer(),
-            spec,
-        };
+        let tensor = |n: usize, spec: TensorSpec| Tensor { pointer: self.buffers[n].pointer(), spec };
         let [q, k, v, o] = specs;
         let mut operands = Operands::new(tensor(0, q), tensor(1, k), tensor(2, v), tensor(3, o));
         operands.lse = Some(self.buffers[4].pointer());
@@ -99,17 +83,10 @@ impl Session {
         let mut output = vec![T::default(); problem.o.layout.span().unwrap_or(0)];
         // SAFETY: the buffer is at least that long, and the calls that write it are done.
         unsafe {
-            self.backend.download(
-                bytemuck::cast_slice_mut(&mut output),
-                operands.o.pointer,
-                self.handle(),
-            )?
+            self.backend.download(bytemuck::cast_slice_mut(&mut output), operands.o.pointer, self.handle())?
         };
         let inputs = Inputs::new(&host[0], &host[1], &host[2]);
-        Ok(Timed {
-            ms,
-            error: self.deviation(problem, &inputs, &output)?,
-        })
+        Ok(Timed { ms, error: self.deviation(problem, &inputs, &output)? })
     }
 
     /// At least `sizes` bytes in each buffer.
@@ -131,11 +108,7 @@ impl Session {
     /// The median time of one call: warmed up in batches of four calls between synchronisations,
     /// then timed by events around each.
     fn measure(&self, binding: &Binding, request: &Request) -> Outcome<f64> {
-        let mut call = Call {
-            binding,
-            stream: &self.stream,
-            graph: None,
-        };
+        let mut call = Call { binding, stream: &self.stream, graph: None };
         call.run()?;
         self.synchronize()?;
         let start = Instant::now();

@@ -25,11 +25,7 @@ const NAME: &str = "cpu";
 impl CpuBackend {
     /// On the process's global pool of threads.
     pub fn new() -> Self {
-        Self {
-            memory: HostMemory::new(Place::Host, NAME),
-            pool: None,
-            progress: None,
-        }
+        Self { memory: HostMemory::new(Place::Host, NAME), pool: None, progress: None }
     }
 
     /// On `threads` threads of its own.
@@ -44,25 +40,17 @@ impl CpuBackend {
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| refused(format!("the system says: {error}")))?;
-        Ok(Self {
-            pool: Some(pool),
-            ..Self::new()
-        })
+        Ok(Self { pool: Some(pool), ..Self::new() })
     }
 
     /// Calls `progress` whenever a block of rows is done.
     #[must_use]
     pub fn with_progress(self, progress: Progress) -> Self {
-        Self {
-            progress: Some(progress),
-            ..self
-        }
+        Self { progress: Some(progress), ..self }
     }
 
     fn threads(&self) -> usize {
-        self.pool
-            .as_ref()
-            .map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads)
+        self.pool.as_ref().map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads)
     }
 }
 
@@ -74,9 +62,7 @@ impl Default for CpuBackend {
 
 impl fmt::Debug for CpuBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CpuBackend")
-            .field("threads", &self.threads())
-            .finish_non_exhaustive()
+        f.debug_struct("CpuBackend").field("threads", &self.threads()).finish_non_exhaustive()
     }
 }
 
@@ -99,9 +85,7 @@ impl Backend for CpuBackend {
     }
 
     fn target(&self) -> Target {
-        Target::Cpu(CpuTarget {
-            threads: self.threads(),
-        })
+        Target::Cpu(CpuTarget { threads: self.threads() })
     }
 
     fn allocate(&self, bytes: usize) -> Result<Pointer> {
@@ -154,10 +138,7 @@ impl Backend for CpuBackend {
             Launch::Cpu(launch) => launch,
             Launch::Kernel(kernel) => return Err(no_kernels(&format!("launch `{}`", kernel.shape.symbol))),
         };
-        let progress = self
-            .progress
-            .as_deref()
-            .map(|progress| progress as &(dyn Fn(usize, usize) + Sync));
+        let progress = self.progress.as_deref().map(|progress| progress as &(dyn Fn(usize, usize) + Sync));
         let compute = || {
             // SAFETY: the operands were checked against the plan's problem when they were bound
             // (types, layouts, place, alignment, presence, overlap); the caller answers for the

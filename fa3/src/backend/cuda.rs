@@ -64,11 +64,7 @@ impl CudaBackend {
         let ran: Vec<String> = recent.iter().rev().map(|plan| plan.to_string()).collect();
         Error::Fault {
             ordinal: self.context.device().ordinal,
-            ran: if ran.is_empty() {
-                "no plan of this backend".to_owned()
-            } else {
-                ran.join("\n")
-            },
+            ran: if ran.is_empty() { "no plan of this backend".to_owned() } else { ran.join("\n") },
             source,
         }
     }
@@ -102,11 +98,7 @@ impl Drop for CudaBackend {
 fn config(kernel: &KernelPlan) -> LaunchConfig {
     let cluster = (kernel.cluster > 1).then_some([kernel.cluster, 1, 1]);
     let shared_bytes = kernel.shared_bytes;
-    LaunchConfig {
-        shared_bytes,
-        cluster,
-        ..LaunchConfig::new(kernel.grid, [kernel.block, 1, 1])
-    }
+    LaunchConfig { shared_bytes, cluster, ..LaunchConfig::new(kernel.grid, [kernel.block, 1, 1]) }
 }
 
 impl Backend for CudaBackend {
@@ -131,32 +123,18 @@ impl Backend for CudaBackend {
         // Every allocation has an address of its own, even one of no bytes.
         let buffer = match Buffer::new(&self.context, bytes.max(1)) {
             Err(error @ DriverError::OutOfMemory { .. }) => {
-                return Err(Error::Allocation {
-                    bytes,
-                    place: self.place(),
-                    why: error.to_string(),
-                });
+                return Err(Error::Allocation { bytes, place: self.place(), why: error.to_string() });
             }
             other => self.checked(other)?,
         };
         let address = buffer.ptr().0;
-        self.buffers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(address, buffer);
-        Ok(Pointer {
-            address,
-            place: self.place(),
-        })
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).insert(address, buffer);
+        Ok(Pointer { address, place: self.place() })
     }
 
     unsafe fn free(&self, pointer: Pointer) -> Result<()> {
         let address = self.pointer(pointer)?.0;
-        let buffer = self
-            .buffers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&address);
+        let buffer = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).remove(&address);
         match buffer {
             Some(buffer) => {
                 drop(buffer);
@@ -206,9 +184,7 @@ impl Backend for CudaBackend {
 
     fn prepare(&self, kernel: &KernelPlan) -> Result<KernelHandle> {
         let mut kernels = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
-        let loaded = kernels
-            .iter()
-            .position(|function| function.name() == kernel.symbol);
+        let loaded = kernels.iter().position(|function| function.name() == kernel.symbol);
         let index = match loaded {
             Some(index) => index,
             None => {
@@ -221,24 +197,16 @@ impl Backend for CudaBackend {
         // What the loaded kernel cannot give is found out here, not at the first launch.
         let limits = kernels.get(index).map(|function| *function.limits());
         let checked = limits.map_or(Ok(()), |limits| config(kernel).check(&limits));
-        checked.map_err(|source| DriverError::Launch {
-            kernel: kernel.symbol.clone(),
-            source,
-        })?;
+        checked.map_err(|source| DriverError::Launch { kernel: kernel.symbol.clone(), source })?;
         Ok(KernelHandle(index as u64))
     }
 
     fn encode(&self, slot: &MapSlot, address: Pointer) -> Result<TensorMap> {
         let address = self.pointer(address)?;
-        slot.desc
-            .encode(&self.context, address)
-            .map_err(|error| match error {
-                EncodeError::Refused { source, .. } => Error::TensorMap {
-                    operand: slot.operand,
-                    source,
-                },
-                EncodeError::Driver { source, .. } => self.explain(source),
-            })
+        slot.desc.encode(&self.context, address).map_err(|error| match error {
+            EncodeError::Refused { source, .. } => Error::TensorMap { operand: slot.operand, source },
+            EncodeError::Driver { source, .. } => self.explain(source),
+        })
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>, stream: StreamHandle) -> Result<()> {

@@ -20,19 +20,11 @@ pub(super) struct HostMemory {
 
 impl HostMemory {
     pub(super) const fn new(place: Place, backend: &'static str) -> Self {
-        Self {
-            place,
-            backend,
-            live: Mutex::new(BTreeMap::new()),
-        }
+        Self { place, backend, live: Mutex::new(BTreeMap::new()) }
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Pointer> {
-        let failed = |why: &str| Error::Allocation {
-            bytes,
-            place: self.place,
-            why: why.to_owned(),
-        };
+        let failed = |why: &str| Error::Allocation { bytes, place: self.place, why: why.to_owned() };
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT)
             .map_err(|_| failed("it is more than the address space"))?;
         // SAFETY: the layout's size is at least one byte.
@@ -42,22 +34,16 @@ impl HostMemory {
         }
         let address = start.expose_provenance() as u64;
         self.live().insert(address, layout);
-        Ok(Pointer {
-            address,
-            place: self.place,
-        })
+        Ok(Pointer { address, place: self.place })
     }
 
     pub(super) fn free(&self, pointer: Pointer) -> Result<()> {
         super::expect_place(pointer, self.place, self.backend)?;
-        let layout = self
-            .live()
-            .remove(&pointer.address)
-            .ok_or_else(|| Error::Backend {
-                backend: self.backend,
-                request: format!("free {:#x}, which is no live allocation", pointer.address),
-                remedy: "free what `allocate` returned, once",
-            })?;
+        let layout = self.live().remove(&pointer.address).ok_or_else(|| Error::Backend {
+            backend: self.backend,
+            request: format!("free {:#x}, which is no live allocation", pointer.address),
+            remedy: "free what `allocate` returned, once",
+        })?;
         // SAFETY: the address and the layout are of an allocation of `allocate`, which was live
         // until its entry was removed just now; the caller of `Backend::free` says it is unused.
         unsafe { dealloc(host_pointer(pointer), layout) };
@@ -71,10 +57,7 @@ impl HostMemory {
             return false;
         };
         let end = start.saturating_add(layout.size() as u64);
-        pointer
-            .address
-            .checked_add(bytes as u64)
-            .is_some_and(|last| last <= end)
+        pointer.address.checked_add(bytes as u64).is_some_and(|last| last <= end)
     }
 
     fn live(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Layout>> {
@@ -85,10 +68,7 @@ impl HostMemory {
 impl Drop for HostMemory {
     fn drop(&mut self) {
         for (address, layout) in core::mem::take(&mut *self.live()) {
-            let pointer = Pointer {
-                address,
-                place: self.place,
-            };
+            let pointer = Pointer { address, place: self.place };
             // SAFETY: a live allocation of `allocate`; its backend, which every user of the
             // memory borrows or shares, is gone.
             unsafe { dealloc(host_pointer(pointer), layout) };

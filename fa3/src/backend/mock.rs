@@ -144,11 +144,7 @@ const NAME: &str = "mock";
 impl MockBackend {
     /// A mock of this target, with nothing recorded.
     pub fn new(target: Target) -> Self {
-        Self {
-            target,
-            memory: HostMemory::new(Place::Mock, NAME),
-            record: Mutex::default(),
-        }
+        Self { target, memory: HostMemory::new(Place::Mock, NAME), record: Mutex::default() }
     }
 
     /// Every call so far, in order.
@@ -181,10 +177,7 @@ impl MockBackend {
         }
         Err(Error::Backend {
             backend: NAME,
-            request: format!(
-                "access {bytes} bytes at {:#x}, outside every live allocation",
-                pointer.address
-            ),
+            request: format!("access {bytes} bytes at {:#x}, outside every live allocation", pointer.address),
             remedy: "allocate the memory first",
         })
     }
@@ -200,9 +193,7 @@ fn encode_index(index: usize) -> TensorMap {
 }
 
 fn decode_index(map: &TensorMap) -> Option<usize> {
-    map.as_bytes()
-        .first_chunk::<8>()
-        .and_then(|start| usize::try_from(u64::from_le_bytes(*start)).ok())
+    map.as_bytes().first_chunk::<8>().and_then(|start| usize::try_from(u64::from_le_bytes(*start)).ok())
 }
 
 impl Backend for MockBackend {
@@ -234,10 +225,7 @@ impl Backend for MockBackend {
 
     unsafe fn upload(&self, to: Pointer, from: &[u8], _: StreamHandle) -> Result<()> {
         self.access(to, from.len())?;
-        self.push(Call::Upload {
-            to,
-            bytes: from.len(),
-        });
+        self.push(Call::Upload { to, bytes: from.len() });
         // SAFETY: checked to lie in a live allocation; the caller says that nothing else uses it.
         unsafe { host::upload(to, from) };
         Ok(())
@@ -245,10 +233,7 @@ impl Backend for MockBackend {
 
     unsafe fn download(&self, to: &mut [u8], from: Pointer, _: StreamHandle) -> Result<()> {
         self.access(from, to.len())?;
-        self.push(Call::Download {
-            from,
-            bytes: to.len(),
-        });
+        self.push(Call::Download { from, bytes: to.len() });
         // SAFETY: checked to lie in a live allocation, which `allocate` initialised.
         unsafe { host::download(to, from) };
         Ok(())
@@ -273,9 +258,7 @@ impl Backend for MockBackend {
 
     fn prepare(&self, kernel: &KernelPlan) -> Result<KernelHandle> {
         let mut record = self.record();
-        record.calls.push(Call::Prepare {
-            symbol: kernel.symbol.clone(),
-        });
+        record.calls.push(Call::Prepare { symbol: kernel.symbol.clone() });
         let known = record.symbols.iter().position(|symbol| *symbol == kernel.symbol);
         let index = known.unwrap_or_else(|| {
             record.symbols.push(kernel.symbol.clone());
@@ -287,10 +270,7 @@ impl Backend for MockBackend {
     fn encode(&self, slot: &MapSlot, address: Pointer) -> Result<TensorMap> {
         super::expect_place(address, Place::Mock, NAME)?;
         let valid = slot.desc.validate(address.address);
-        valid.map_err(|source| Error::TensorMap {
-            operand: slot.operand,
-            source,
-        })?;
+        valid.map_err(|source| Error::TensorMap { operand: slot.operand, source })?;
         let desc = slot.desc;
         let mut record = self.record();
         record.calls.push(Call::Encode { desc, address });
@@ -302,10 +282,7 @@ impl Backend for MockBackend {
         let launch = match launch {
             Launch::Cpu(cpu) => {
                 let operands = Box::new(*cpu.operands);
-                self.push(Call::Cpu {
-                    plan: Arc::clone(cpu.plan),
-                    operands,
-                });
+                self.push(Call::Cpu { plan: Arc::clone(cpu.plan), operands });
                 return Ok(());
             }
             Launch::Kernel(launch) => launch,

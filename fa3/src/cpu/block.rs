@@ -44,20 +44,12 @@ impl<T: Element> Block<'_, T> {
 
         let visible: Vec<_> = (0..self.rows).map(|row| self.visible(self.first + row)).collect();
         let keys = visible.iter().filter(|keys| !keys.is_empty());
-        let (start, end) = keys.fold((usize::MAX, 0), |(a, b), keys| {
-            (a.min(keys.start), b.max(keys.end))
-        });
+        let (start, end) = keys.fold((usize::MAX, 0), |(a, b), keys| (a.min(keys.start), b.max(keys.end)));
         let mut state = State::new(self.rows);
         o.clear();
         o.resize(self.rows * dv, 0.0);
         scores.resize(BLOCK * TILE, 0.0);
-        let q = context.q.rows(
-            sequence.batch,
-            sequence.q_start + self.first,
-            self.head,
-            self.rows,
-            q,
-        );
+        let q = context.q.rows(sequence.batch, sequence.q_start + self.first, self.head, self.rows, q);
         let mut tile = start;
         while tile < end {
             let width = TILE.min(end - tile);
@@ -94,22 +86,16 @@ impl<T: Element> Block<'_, T> {
         let position = position(&self.sequence, row);
         let keys = self.sequence.k_len as i64;
         let steps = |steps: usize| i64::try_from(steps).unwrap_or(i64::MAX);
-        let start = left
-            .map_or(0, |left| position.saturating_sub(steps(left)))
-            .clamp(0, keys);
-        let end = right.map_or(keys, |right| {
-            position.saturating_add(steps(right)).saturating_add(1)
-        });
+        let start = left.map_or(0, |left| position.saturating_sub(steps(left))).clamp(0, keys);
+        let end = right.map_or(keys, |right| position.saturating_add(steps(right)).saturating_add(1));
         start as usize..end.clamp(start, keys) as usize
     }
 
     /// Adds the sink, divides by the softmax's denominator and stores O and the LSE.
     fn finish(&self, o: &[f32], dv: usize, state: &State) {
         let (context, sequence) = (self.context, self.sequence);
-        let sink = context
-            .sinks
-            .and_then(|sinks| sinks.get(self.head))
-            .map_or(f64::NEG_INFINITY, |&s| f64::from(s));
+        let sink =
+            context.sinks.and_then(|sinks| sinks.get(self.head)).map_or(f64::NEG_INFINITY, |&s| f64::from(s));
         for (row, o) in o.chunks_exact(dv).enumerate() {
             let token = sequence.q_start + self.first + row;
             let max = f64::from(state.max[row]);

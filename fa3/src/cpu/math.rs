@@ -48,11 +48,7 @@ fn exp_parts<const FMA: bool>(x: f32) -> (f32, f32) {
 #[inline(always)]
 fn exp<const FMA: bool>(x: f32) -> f32 {
     let (power, minus_one) = exp_parts::<FMA>(if x < EXP_LOWEST { EXP_LOWEST } else { x });
-    if x < EXP_LOWEST {
-        0.0
-    } else {
-        multiply_add::<FMA>(power, minus_one, power)
-    }
+    if x < EXP_LOWEST { 0.0 } else { multiply_add::<FMA>(power, minus_one, power) }
 }
 
 /// `tanh y = m / (m + 2)` with `m = e^(2y) − 1`, which loses nothing near zero.
@@ -153,14 +149,7 @@ mod tests {
     fn exp_is_accurate() {
         check("exp", exp::<true>, f64::exp, (EXP_LOWEST, 0.0), 1.2e-7);
         check("exp", exp::<false>, f64::exp, (EXP_LOWEST, 0.0), 1.2e-7);
-        assert_eq!(
-            [
-                exp::<true>(0.0),
-                exp::<true>(-87.1),
-                exp::<true>(f32::NEG_INFINITY)
-            ],
-            [1.0, 0.0, 0.0]
-        );
+        assert_eq!([exp::<true>(0.0), exp::<true>(-87.1), exp::<true>(f32::NEG_INFINITY)], [1.0, 0.0, 0.0]);
         assert!(exp::<true>(f32::NAN).is_nan());
     }
 
@@ -168,10 +157,7 @@ mod tests {
     fn tanh_is_accurate() {
         check("tanh", tanh::<true>, f64::tanh, (-12.0, 12.0), 3e-7);
         check("tanh", tanh::<false>, f64::tanh, (-1e-3, 1e-3), 3e-7);
-        assert_eq!(
-            [tanh::<true>(1e30), tanh::<true>(-1e30), tanh::<true>(0.0)],
-            [1.0, -1.0, 0.0]
-        );
+        assert_eq!([tanh::<true>(1e30), tanh::<true>(-1e30), tanh::<true>(0.0)], [1.0, -1.0, 0.0]);
     }
 
     #[test]

@@ -18,35 +18,20 @@ impl<'a> Matrix<'a> {
     /// Contiguous rows.
     pub(super) fn of(data: &'a [f32], rows: usize, columns: usize) -> Self {
         assert!(data.len() >= rows * columns, "fewer elements than the matrix has");
-        Self {
-            first: data.as_ptr(),
-            rows,
-            columns,
-            stride: columns,
-            elements: PhantomData,
-        }
+        Self { first: data.as_ptr(), rows, columns, stride: columns, elements: PhantomData }
     }
 
     /// # Safety
     /// For each `row < rows`, the `columns` elements from `first + row · stride` are live,
     /// initialised and not written during `'a`.
     pub(super) unsafe fn from_raw(first: *const f32, rows: usize, columns: usize, stride: usize) -> Self {
-        Self {
-            first,
-            rows,
-            columns,
-            stride,
-            elements: PhantomData,
-        }
+        Self { first, rows, columns, stride, elements: PhantomData }
     }
 }
 
 /// `out = scale · a · bᵀ`, contiguous.
 pub(super) fn product_transposed(out: &mut [f32], a: Matrix<'_>, b: Matrix<'_>, scale: f32) {
-    assert!(
-        a.columns == b.columns && out.len() >= a.rows * b.rows,
-        "shapes agree"
-    );
+    assert!(a.columns == b.columns && out.len() >= a.rows * b.rows, "shapes agree");
     // SAFETY: `out` holds `a.rows × b.rows` elements and is borrowed exclusively; the matrices' own
     // promise covers their elements; `b` is read with its strides exchanged.
     unsafe {
@@ -76,10 +61,7 @@ pub(super) fn product_transposed(out: &mut [f32], a: Matrix<'_>, b: Matrix<'_>, 
 
 /// `out = a · b`, or `out += a · b` when `add`; contiguous.
 pub(super) fn product(out: &mut [f32], a: Matrix<'_>, b: Matrix<'_>, add: bool) {
-    assert!(
-        a.columns == b.rows && out.len() >= a.rows * b.columns,
-        "shapes agree"
-    );
+    assert!(a.columns == b.rows && out.len() >= a.rows * b.columns, "shapes agree");
     // SAFETY: `out` holds `a.rows × b.columns` elements and is borrowed exclusively; the matrices'
     // own promise covers their elements.
     unsafe {

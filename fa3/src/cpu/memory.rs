@@ -37,10 +37,7 @@ impl<T: Element> Input<T> {
     /// `pointer` is of this process's memory and aligned for `T`; while this lives, each element of
     /// the layout is initialised wherever a row is asked for, and nothing writes it.
     pub(super) unsafe fn new(pointer: Pointer, layout: Layout) -> Self {
-        Self {
-            first: with_exposed_provenance(pointer.address as usize),
-            layout,
-        }
+        Self { first: with_exposed_provenance(pointer.address as usize), layout }
     }
 
     /// A row: `dim` elements.
@@ -84,10 +81,7 @@ impl<T: Element> Output<T> {
     /// `pointer` is of this process's memory and aligned for `T`; while this lives, the elements of
     /// the layout are live, distinct, and used by nothing else; each row is stored by one thread.
     pub(super) unsafe fn new(pointer: Pointer, layout: Layout) -> Self {
-        Self {
-            first: with_exposed_provenance_mut(pointer.address as usize),
-            layout,
-        }
+        Self { first: with_exposed_provenance_mut(pointer.address as usize), layout }
     }
 
     /// Rounds and stores a row, or as many elements of it as there are values.

@@ -89,26 +89,14 @@ unsafe fn forward_typed<T: Element>(
             sinks: operands.sinks.array(heads),
             alibi: operands.alibi.array(heads),
         };
-        (
-            context,
-            operands.used_k.array(entries),
-            operands.cu_q.array(entries),
-            operands.cu_k.array(entries),
-        )
+        (context, operands.used_k.array(entries), operands.cu_q.array(entries), operands.cu_k.array(entries))
     };
     let sequences = sequences(problem, Lengths { used_k, cu_q, cu_k }).map_err(lengths_error)?;
     let items = items(&sequences, heads);
     let done = AtomicUsize::new(0);
     let run = |scratch: &mut Scratch, &(sequence, head, first): &(Sequence, usize, usize)| {
         let rows = BLOCK.min(sequence.q_len - first);
-        Block {
-            context: &context,
-            sequence,
-            head,
-            first,
-            rows,
-        }
-        .compute(scratch);
+        Block { context: &context, sequence, head, first, rows }.compute(scratch);
         if let Some(progress) = progress {
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, items.len());
         }
@@ -122,28 +110,15 @@ fn items(sequences: &[Sequence], heads: usize) -> Vec<(Sequence, usize, usize)> 
     let mut items = Vec::new();
     for &sequence in sequences {
         for head in 0..heads {
-            items.extend(
-                (0..sequence.q_len)
-                    .step_by(BLOCK)
-                    .map(|first| (sequence, head, first)),
-            );
+            items.extend((0..sequence.q_len).step_by(BLOCK).map(|first| (sequence, head, first)));
         }
     }
     items
 }
 
 fn lengths_error(error: LengthsError) -> Error {
-    let LengthsError {
-        argument,
-        value,
-        rule,
-    } = error;
-    Error::argument(
-        "the lengths of sequences",
-        format!("{argument} = {value}"),
-        rule,
-        "pass such lengths",
-    )
+    let LengthsError { argument, value, rule } = error;
+    Error::argument("the lengths of sequences", format!("{argument} = {value}"), rule, "pass such lengths")
 }
 
 #[cfg(test)]

@@ -11,30 +11,12 @@ use crate::{DType, Options, Window};
 
 /// A dense contiguous f32 case.
 fn dense(sq: usize, sk: usize, d: usize, causal: bool, seed: u64) -> Case {
-    let options = Options {
-        causal,
-        ..Options::default()
-    };
-    Case {
-        sq,
-        sk,
-        d,
-        dv: d,
-        dtype: DType::F32,
-        seed,
-        options,
-        ..Case::default()
-    }
+    let options = Options { causal, ..Options::default() };
+    Case { sq, sk, d, dv: d, dtype: DType::F32, seed, options, ..Case::default() }
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    (
-        1usize..200,
-        1usize..400,
-        prop::sample::select(vec![1usize, 8, 33, 64]),
-        any::<bool>(),
-        any::<u64>(),
-    )
+    (1usize..200, 1usize..400, prop::sample::select(vec![1usize, 8, 33, 64]), any::<bool>(), any::<u64>())
         .prop_map(|(sq, sk, d, causal, seed)| dense(sq, sk, d, causal, seed))
 }
 
@@ -53,32 +35,20 @@ fn o(outputs: &Outputs) -> Vec<f64> {
 
 fn lse(outputs: &Outputs) -> Vec<f64> {
     let lse = outputs.lse.as_deref().unwrap();
-    lse[Outputs::LSE_FIRST..lse.len() - Outputs::LSE_FIRST]
-        .iter()
-        .map(|&value| f64::from(value))
-        .collect()
+    lse[Outputs::LSE_FIRST..lse.len() - Outputs::LSE_FIRST].iter().map(|&value| f64::from(value)).collect()
 }
 
 fn close(a: &[f64], b: &[f64], tolerance: f64) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.len(), b.len());
     for (n, (&a, &b)) in a.iter().zip(b).enumerate() {
-        prop_assert!(
-            a == b || (a - b).abs() <= tolerance * (1.0 + b.abs()),
-            "{} is not {} at {}",
-            a,
-            b,
-            n
-        );
+        prop_assert!(a == b || (a - b).abs() <= tolerance * (1.0 + b.abs()), "{} is not {} at {}", a, b, n);
     }
     Ok(())
 }
 
 /// Keys `range` of the inputs, as a case and inputs of their own.
 fn part(case: &Case, inputs: &Inputs, range: core::ops::Range<usize>) -> (Case, Inputs) {
-    let part = Case {
-        sk: range.len(),
-        ..case.clone()
-    };
+    let part = Case { sk: range.len(), ..case.clone() };
     let mut of_part = part.inputs();
     let mut source = inputs.clone();
     elements(&mut of_part.q).copy_from_slice(elements(&mut source.q));

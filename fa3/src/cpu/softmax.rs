@@ -16,11 +16,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(rows: usize) -> Self {
-        Self {
-            max: vec![f32::NEG_INFINITY; rows],
-            sum: vec![0.0; rows],
-            correction: vec![1.0; rows],
-        }
+        Self { max: vec![f32::NEG_INFINITY; rows], sum: vec![0.0; rows], correction: vec![1.0; rows] }
     }
 }
 
@@ -86,11 +82,7 @@ fn body<const FMA: bool>(
             softcap::<FMA>(seen, cap);
         }
         if let Some(slope) = adjustments.slope {
-            alibi::<FMA>(
-                seen,
-                slope,
-                adjustments.distance + r as i64 - visible.start as i64,
-            );
+            alibi::<FMA>(seen, slope, adjustments.distance + r as i64 - visible.start as i64);
         }
         let before = state.max[r];
         let tile = largest(seen);
@@ -108,11 +100,7 @@ mod tests {
 
     #[test]
     fn two_tiles_give_the_softmax_of_both() {
-        let plain = Adjustments {
-            softcap: None,
-            slope: None,
-            distance: 0,
-        };
+        let plain = Adjustments { softcap: None, slope: None, distance: 0 };
         let mut state = State::new(2);
         let mut scores = [1.0, 2.0, 9.0, 5.0, 5.0, 5.0];
         advance(&mut scores, 3, &[0..2, 1..1], plain, &mut state);
@@ -123,20 +111,12 @@ mod tests {
         assert_eq!(state.max, [4.0, 1.0]);
         assert_eq!(state.correction, [(-2f32).exp(), 0.0]);
         let exact = (-3f64).exp() + (-2f64).exp() + 1.0;
-        assert!(
-            (state.sum[0] - exact).abs() < 1e-6 && state.sum[1] == 1.0,
-            "{:?}",
-            state.sum
-        );
+        assert!((state.sum[0] - exact).abs() < 1e-6 && state.sum[1] == 1.0, "{:?}", state.sum);
     }
 
     #[test]
     fn every_instruction_set_agrees() {
-        let adjustments = Adjustments {
-            softcap: Some(3.0),
-            slope: Some(0.1),
-            distance: 7,
-        };
+        let adjustments = Adjustments { softcap: Some(3.0), slope: Some(0.1), distance: 7 };
         let scores: Vec<f32> = (0..200).map(|n| (n as f32 * 0.37).sin() * 5.0).collect();
         let visible = [0..100, 3..77];
         let (mut a, mut b) = (scores.clone(), scores);

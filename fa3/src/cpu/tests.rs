@@ -9,10 +9,7 @@ use crate::testing::{Buffer, Case, Inputs, Lengths, Outputs, Set, cases};
 use crate::{Error, Operands, Place, Pointer};
 
 fn pointer<T>(data: &[T]) -> Pointer {
-    Pointer {
-        address: data.as_ptr().expose_provenance() as u64,
-        place: Place::Host,
-    }
+    Pointer { address: data.as_ptr().expose_provenance() as u64, place: Place::Host }
 }
 
 fn operands(inputs: &Inputs, outputs: &mut Outputs) -> Operands {
@@ -26,10 +23,7 @@ fn operands(inputs: &Inputs, outputs: &mut Outputs) -> Operands {
         q: tensor(&inputs.q),
         k: tensor(&inputs.k),
         v: tensor(&inputs.v),
-        o: outputs.o.tensor(Pointer {
-            address: base,
-            place: Place::Host,
-        }),
+        o: outputs.o.tensor(Pointer { address: base, place: Place::Host }),
         lse,
         sinks: inputs.sinks.as_deref().map(pointer),
         alibi: inputs.alibi.as_deref().map(pointer),
@@ -64,17 +58,8 @@ fn every_case_is_right() {
         }
         checking += start.elapsed().as_secs_f64();
     }
-    println!(
-        "{} cases: {computing:.1} s to compute, {checking:.1} s to check",
-        list.len()
-    );
-    assert!(
-        failures.is_empty(),
-        "{} of {}:\n{}",
-        failures.len(),
-        list.len(),
-        failures.join("\n")
-    );
+    println!("{} cases: {computing:.1} s to compute, {checking:.1} s to check", list.len());
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), list.len(), failures.join("\n"));
 }
 
 #[test]
@@ -88,10 +73,7 @@ fn the_papers_experiment_is_within_its_bound() {
 #[test]
 fn lengths_that_break_their_rules_are_refused() {
     for lengths in [Lengths::UsedKeys(vec![65]), Lengths::UsedKeys(vec![-1])] {
-        let case = Case {
-            lengths,
-            ..Case::default()
-        };
+        let case = Case { lengths, ..Case::default() };
         let (inputs, mut outputs) = (case.inputs(), case.outputs());
         let operands = operands(&inputs, &mut outputs);
         // SAFETY: the operands are the case's own buffers, which outlive the call; the outputs are
@@ -104,12 +86,7 @@ fn lengths_that_break_their_rules_are_refused() {
 
 #[test]
 fn progress_counts_every_block() {
-    let case = Case {
-        sq: 300,
-        heads_q: 2,
-        heads_k: 2,
-        ..Case::default()
-    };
+    let case = Case { sq: 300, heads_q: 2, heads_k: 2, ..Case::default() };
     let (inputs, mut outputs) = (case.inputs(), case.outputs());
     let operands = operands(&inputs, &mut outputs);
     let seen = std::sync::Mutex::new(Vec::new());

@@ -13,9 +13,7 @@ pub struct CpuPlan {
 
 impl CpuPlan {
     pub(super) fn forward(target: &CpuTarget) -> Self {
-        Self {
-            threads: target.threads.max(1),
-        }
+        Self { threads: target.threads.max(1) }
     }
 }
 

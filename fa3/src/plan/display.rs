@@ -14,12 +14,7 @@ impl fmt::Display for Plan {
             Execution::Kernel(kernel) => write_kernel(f, kernel)?,
             Execution::Cpu(cpu) => writeln!(f, "  cpu       {cpu}")?,
         }
-        write!(
-            f,
-            "  work      {} flop, {} bytes",
-            si(self.work.flops),
-            si(self.work.bytes)
-        )
+        write!(f, "  work      {} flop, {} bytes", si(self.work.flops), si(self.work.bytes))
     }
 }
 
@@ -33,16 +28,8 @@ fn write_kernel(f: &mut fmt::Formatter<'_>, kernel: &KernelPlan) -> fmt::Result 
         "  tile      {} rows × {} keys, {} consumer warpgroups, {} stages",
         tile.m, tile.n, tile.consumers, tile.stages
     )?;
-    writeln!(
-        f,
-        "  tiles     {tiles}, in sections of {} heads",
-        kernel.params.section
-    )?;
-    let persists = if u64::from(x) < u64::try_from(tiles).unwrap_or(0) {
-        ", persistent"
-    } else {
-        ""
-    };
+    writeln!(f, "  tiles     {tiles}, in sections of {} heads", kernel.params.section)?;
+    let persists = if u64::from(x) < u64::try_from(tiles).unwrap_or(0) { ", persistent" } else { "" };
     writeln!(
         f,
         "  launch    grid {x}×{y}×{z}{persists}, {} threads, cluster {}, {} bytes of shared memory",
@@ -63,17 +50,7 @@ struct Summary<'a>(&'a Problem);
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem {
-            q,
-            k,
-            v,
-            o: _,
-            lse,
-            sinks,
-            alibi,
-            sequences,
-            options,
-        } = self.0;
+        let Problem { q, k, v, o: _, lse, sinks, alibi, sequences, options } = self.0;
         let [batch, sq, heads_q, d] = q.layout.shape;
         let [_, sk, heads_k, _] = k.layout.shape;
         let dv = v.layout.shape[3];
@@ -81,33 +58,22 @@ impl fmt::Display for Summary<'_> {
         match sequences {
             Sequences::Dense => write!(f, ", batch {batch}, sq {sq}, sk {sk}")?,
             Sequences::UsedKeys => write!(f, ", batch {batch}, sq {sq}, sk up to {sk}")?,
-            Sequences::Packed { count, max_q, max_k } => write!(
-                f,
-                ", {count} sequences, {sq} queries (at most {max_q}), {sk} keys (at most {max_k})"
-            )?,
+            Sequences::Packed { count, max_q, max_k } => {
+                write!(f, ", {count} sequences, {sq} queries (at most {max_q}), {sk} keys (at most {max_k})")?
+            }
         }
         write!(f, ", heads {heads_q}/{heads_k}, d {d}")?;
         if dv != d {
             write!(f, "/{dv}")?;
         }
-        let Options {
-            scale: _,
-            causal,
-            window,
-            softcap,
-        } = options;
+        let Options { scale: _, causal, window, softcap } = options;
         write!(f, ", scale {}", options.scale_for(d))?;
         if *causal {
             f.write_str(", causal")?;
         }
         if *window != Window::default() {
             let side = |keys: Option<usize>| keys.map_or("all".to_owned(), |keys| keys.to_string());
-            write!(
-                f,
-                ", window {} before and {} after",
-                side(window.left),
-                side(window.right)
-            )?;
+            write!(f, ", window {} before and {} after", side(window.left), side(window.right))?;
         }
         if let Some(cap) = softcap {
             write!(f, ", softcap {cap}")?;
@@ -135,9 +101,5 @@ fn si(value: f64) -> String {
             scaled /= 1000.0;
         }
     }
-    if prefix.is_empty() {
-        format!("{scaled}")
-    } else {
-        format!("{scaled:.1}{prefix}")
-    }
+    if prefix.is_empty() { format!("{scaled}") } else { format!("{scaled:.1}{prefix}") }
 }

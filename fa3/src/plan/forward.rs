@@ -28,9 +28,7 @@ fn kernel(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Result<KernelP
     };
     let choice = heuristics::forward(target, dims, problem.q.dtype, options.causal).ok_or_else(too_many)?;
     let kernel = choice.kernel;
-    let maps = maps::forward(problem, dims, kernel)
-        .into_iter()
-        .zip(maps::OPERANDS);
+    let maps = maps::forward(problem, dims, kernel).into_iter().zip(maps::OPERANDS);
     let maps = maps.map(|(slot, operand)| slot.map_err(|source| Error::TensorMap { operand, source }));
     let maps = maps.collect::<Result<Vec<_>>>()?;
     let field = |value: usize| i32::try_from(value).map_err(|_| too_many());

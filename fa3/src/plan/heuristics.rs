@@ -67,24 +67,14 @@ pub(crate) fn forward(target: &CudaTarget, dims: &Dims, dtype: DType, causal: bo
     })?;
     let m_tiles = u32::try_from(dims.sq.div_ceil(kernel.tile_m() as usize)).ok()?;
     let heads = u32::try_from(dims.batch.checked_mul(dims.heads_q)?).ok()?;
-    let tiles = m_tiles
-        .checked_mul(heads)
-        .filter(|&tiles| i32::try_from(tiles).is_ok())?;
-    let grid = if persistent(kernel, dims.sk, causal) {
-        tiles.min(target.sms.max(1))
-    } else {
-        tiles
-    };
+    let tiles = m_tiles.checked_mul(heads).filter(|&tiles| i32::try_from(tiles).is_ok())?;
+    let grid = if persistent(kernel, dims.sk, causal) { tiles.min(target.sms.max(1)) } else { tiles };
     Some(ForwardChoice {
         kernel,
         grid,
         m_tiles,
         tiles,
-        section: if causal {
-            section(target, dims, dtype, heads)
-        } else {
-            1
-        },
+        section: if causal { section(target, dims, dtype, heads) } else { 1 },
     })
 }
 

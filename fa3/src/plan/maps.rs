@@ -32,10 +32,7 @@ pub(crate) fn forward(
         if dims.sk == 0 {
             // One row of Q stands in: every key is outside the sequence, so that none is visible.
             let [_, _, _, dim] = spec.layout.shape;
-            let row = TensorSpec {
-                layout: Layout::contiguous([1, 1, 1, dim]),
-                ..problem.q
-            };
+            let row = TensorSpec { layout: Layout::contiguous([1, 1, 1, dim]), ..problem.q };
             return slot(operand, Operand::Q, &row, boxes.kv);
         }
         slot(operand, operand, spec, boxes.kv)
@@ -62,21 +59,14 @@ fn slot(
         1 => 16,
         _ => (elements as u64).saturating_mul(size),
     };
-    let strides = [
-        stride(sequence, sequence_stride),
-        stride(heads, heads_stride),
-        stride(batch, batch_stride),
-    ];
+    let strides =
+        [stride(sequence, sequence_stride), stride(heads, heads_stride), stride(batch, batch_stride)];
     let extents = [dim, sequence, heads, batch].map(|extent| extent as u64);
     let desc = TensorMapDesc::tiled(data_type(spec.dtype), &extents, &strides, &box_extents)?
         .with_swizzle(Swizzle::Bytes128)
         .with_l2_promotion(L2Promotion::Bytes256);
     desc.validate_shape()?;
-    Ok(MapSlot {
-        operand,
-        address,
-        desc,
-    })
+    Ok(MapSlot { operand, address, desc })
 }
 
 const fn data_type(dtype: DType) -> DataType {

@@ -99,13 +99,7 @@ impl Plan {
         let dims = problem.dims()?;
         crate::support::check(target, problem, &dims)?;
         let execution = forward::execution(target, problem, &dims)?;
-        Ok(Self {
-            target: *target,
-            problem: *problem,
-            dims,
-            work: Work::forward(problem, &dims),
-            execution,
-        })
+        Ok(Self { target: *target, problem: *problem, dims, work: Work::forward(problem, &dims), execution })
     }
 
     /// What it was made for.

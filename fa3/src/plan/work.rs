@@ -21,44 +21,21 @@ impl Work {
             }
             Sequences::Packed { max_q, max_k, .. } => {
                 // At most total_q rows, each of which sees at most the longest sequence of keys.
-                let full = if max_q == 0 {
-                    0.0
-                } else {
-                    dims.sq as f64 / max_q as f64
-                };
+                let full = if max_q == 0 { 0.0 } else { dims.sq as f64 / max_q as f64 };
                 full * visible_pairs(max_q, max_k, window.left, window.right)
             }
         };
-        let lse = if problem.lse {
-            dims.lse_len as f64 * 4.0
-        } else {
-            0.0
-        };
-        let tensors = [&problem.q, &problem.k, &problem.v, &problem.o]
-            .map(bytes)
-            .iter()
-            .sum::<f64>();
-        Self {
-            flops: 2.0 * dims.heads_q as f64 * pairs * (dims.d + dims.dv) as f64,
-            bytes: tensors + lse,
-        }
+        let lse = if problem.lse { dims.lse_len as f64 * 4.0 } else { 0.0 };
+        let tensors = [&problem.q, &problem.k, &problem.v, &problem.o].map(bytes).iter().sum::<f64>();
+        Self { flops: 2.0 * dims.heads_q as f64 * pairs * (dims.d + dims.dv) as f64, bytes: tensors + lse }
     }
 }
 
 fn bytes(spec: &TensorSpec) -> f64 {
-    let distinct = spec
-        .layout
-        .shape
-        .iter()
-        .zip(spec.layout.strides)
-        .map(|(&extent, stride)| {
-            // A slice that repeats is read once.
-            if stride == 0 {
-                extent.min(1) as f64
-            } else {
-                extent as f64
-            }
-        });
+    let distinct = spec.layout.shape.iter().zip(spec.layout.strides).map(|(&extent, stride)| {
+        // A slice that repeats is read once.
+        if stride == 0 { extent.min(1) as f64 } else { extent as f64 }
+    });
     distinct.product::<f64>() * spec.dtype.size() as f64
 }
 
@@ -76,9 +53,8 @@ fn visible_pairs(sq: usize, sk: usize, left: Option<usize>, right: Option<usize>
         rising * (first + edge) + rising * (rising - 1) / 2 + (sq - full) * sk
     };
     let offset = sk - sq;
-    let upper = bound(right).map_or(sq * sk, |right| {
-        keys_before(offset.saturating_add(right).saturating_add(1))
-    });
+    let upper =
+        bound(right).map_or(sq * sk, |right| keys_before(offset.saturating_add(right).saturating_add(1)));
     let lower = bound(left).map_or(0, |left| keys_before(offset.saturating_sub(left)));
     (upper - lower).max(0) as f64
 }

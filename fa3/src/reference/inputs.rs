@@ -78,16 +78,7 @@ pub enum InputError {
 impl<'a, T: Element> Inputs<'a, T> {
     /// The three tensors, and nothing optional.
     pub fn new(q: &'a [T], k: &'a [T], v: &'a [T]) -> Self {
-        Self {
-            q,
-            k,
-            v,
-            sinks: None,
-            alibi: None,
-            used_k: None,
-            cu_q: None,
-            cu_k: None,
-        }
+        Self { q, k, v, sinks: None, alibi: None, used_k: None, cu_q: None, cu_k: None }
     }
 
     /// Checks all that indexing relies on, and finds the sequences.
@@ -102,21 +93,13 @@ impl<'a, T: Element> Inputs<'a, T> {
         if heads_q > 0 && heads_q.checked_rem(heads_k) != Some(0) {
             let value = format!("{heads_k} heads");
             let rule = format!("the number of K's heads divides that of Q's, {heads_q}");
-            return Err(InputError::Shape {
-                argument: "k",
-                value,
-                rule,
-            });
+            return Err(InputError::Shape { argument: "k", value, rule });
         }
         let packed = matches!(problem.sequences, crate::Sequences::Packed { .. });
         if packed && batch != 1 {
             let value = format!("{batch} batch entries");
             let rule = "packed sequences are one batch entry".to_owned();
-            return Err(InputError::Shape {
-                argument: "q",
-                value,
-                rule,
-            });
+            return Err(InputError::Shape { argument: "q", value, rule });
         }
         head_values("sinks", problem.sinks, self.sinks, heads_q)?;
         head_values("alibi", problem.alibi, self.alibi, heads_q)?;
@@ -130,11 +113,7 @@ impl<'a, T: Element> Inputs<'a, T> {
                 return Err(InputError::Presence { argument, given });
             }
         }
-        let lengths = Lengths {
-            used_k: self.used_k,
-            cu_q: self.cu_q,
-            cu_k: self.cu_k,
-        };
+        let lengths = Lengths { used_k: self.used_k, cu_q: self.cu_q, cu_k: self.cu_k };
         Ok(sequences(problem, lengths)?)
     }
 }
@@ -146,15 +125,8 @@ fn tensor<T: Element>(
     data: Option<&[T]>,
 ) -> Result<(), InputError> {
     let wrong = |rule: String| {
-        let value = format!(
-            "{} {:?} with strides {:?}",
-            spec.dtype, spec.layout.shape, spec.layout.strides
-        );
-        Err(InputError::Shape {
-            argument,
-            value,
-            rule,
-        })
+        let value = format!("{} {:?} with strides {:?}", spec.dtype, spec.layout.shape, spec.layout.strides);
+        Err(InputError::Shape { argument, value, rule })
     };
     if spec.dtype != T::DTYPE || spec.layout.shape != shape {
         return wrong(format!("it must be {} {shape:?}", T::DTYPE));
@@ -170,11 +142,7 @@ fn tensor<T: Element>(
         return wrong("its span must be addressable".to_owned());
     };
     match data {
-        Some(data) if data.len() < needed => Err(InputError::Short {
-            argument,
-            given: data.len(),
-            needed,
-        }),
+        Some(data) if data.len() < needed => Err(InputError::Short { argument, given: data.len(), needed }),
         _ => Ok(()),
     }
 }
@@ -186,15 +154,10 @@ fn head_values(
     heads: usize,
 ) -> Result<(), InputError> {
     match values {
-        Some(values) if wanted && values.len() < heads => Err(InputError::Short {
-            argument,
-            given: values.len(),
-            needed: heads,
-        }),
-        given if wanted != given.is_some() => Err(InputError::Presence {
-            argument,
-            given: given.is_some(),
-        }),
+        Some(values) if wanted && values.len() < heads => {
+            Err(InputError::Short { argument, given: values.len(), needed: heads })
+        }
+        given if wanted != given.is_some() => Err(InputError::Presence { argument, given: given.is_some() }),
         _ => Ok(()),
     }
 }

@@ -82,13 +82,7 @@ pub struct Output {
 /// break their rules.
 pub fn forward<T: Element>(problem: &Problem, inputs: &Inputs<'_, T>) -> Result<Output, InputError> {
     let sequences = inputs.check(problem)?;
-    Ok(whole(
-        problem,
-        inputs,
-        &sequences,
-        |value: T| f64::from(value.to_f32()),
-        row::exact,
-    ))
+    Ok(whole(problem, inputs, &sequences, |value: T| f64::from(value.to_f32()), row::exact))
 }
 
 /// Some rows of attention in f64, in the order asked for: a check of a problem that is too large to
@@ -145,13 +139,7 @@ fn check_rows(problem: &Problem, sequences: &[Sequence], rows: &[Row]) -> Result
 /// As [`forward`].
 pub fn low_precision<T: Element>(problem: &Problem, inputs: &Inputs<'_, T>) -> Result<Output, InputError> {
     let sequences = inputs.check(problem)?;
-    Ok(whole(
-        problem,
-        inputs,
-        &sequences,
-        T::to_f32,
-        row::low_precision::<T>,
-    ))
+    Ok(whole(problem, inputs, &sequences, T::to_f32, row::low_precision::<T>))
 }
 
 /// Some rows of [`low_precision`], in the order asked for.
@@ -180,18 +168,11 @@ fn whole<T: Element, N: Copy + Send + Sync>(
     let mut rows = Vec::with_capacity(batch * sq * heads);
     for (n, sequence) in sequences.iter().enumerate() {
         for head in 0..heads {
-            rows.extend((0..sequence.q_len).map(|query| Row {
-                sequence: n,
-                head,
-                query,
-            }));
+            rows.extend((0..sequence.q_len).map(|query| Row { sequence: n, head, query }));
         }
     }
     let results = compute(problem, inputs, sequences, &rows, convert, attend);
-    let mut output = Output {
-        o: vec![0.0; batch * sq * heads * dv],
-        lse: vec![0.0; batch * heads * sq],
-    };
+    let mut output = Output { o: vec![0.0; batch * sq * heads * dv], lse: vec![0.0; batch * heads * sq] };
     for (row, result) in rows.iter().zip(results) {
         let sequence = sequences[row.sequence];
         let token = sequence.q_start + row.query;
@@ -214,45 +195,18 @@ fn compute<T: Element, N: Copy + Send + Sync>(
     let group = problem.q.layout.shape[2] / problem.k.layout.shape[2].max(1);
     let mut shared = std::collections::BTreeMap::<(usize, usize), Vec<usize>>::new();
     for (index, row) in rows.iter().enumerate() {
-        shared
-            .entry((row.sequence, row.head / group.max(1)))
-            .or_default()
-            .push(index);
+        shared.entry((row.sequence, row.head / group.max(1))).or_default().push(index);
     }
     let shared: Vec<_> = shared.into_iter().collect();
     let computed = map(&shared, |((n, head_k), indices)| {
         let sequence = sequences[*n];
         let (start, len) = (sequence.k_start, sequence.k_len);
-        let k = gather(
-            inputs.k,
-            &problem.k.layout,
-            sequence.batch,
-            start,
-            len,
-            *head_k,
-            convert,
-        );
-        let v = gather(
-            inputs.v,
-            &problem.v.layout,
-            sequence.batch,
-            start,
-            len,
-            *head_k,
-            convert,
-        );
+        let k = gather(inputs.k, &problem.k.layout, sequence.batch, start, len, *head_k, convert);
+        let v = gather(inputs.v, &problem.v.layout, sequence.batch, start, len, *head_k, convert);
         map(indices, |&index| {
             let Row { head, query, .. } = rows[index];
             let token = sequence.q_start + query;
-            let q = gather(
-                inputs.q,
-                &problem.q.layout,
-                sequence.batch,
-                token,
-                1,
-                head,
-                convert,
-            );
+            let q = gather(inputs.q, &problem.q.layout, sequence.batch, token, 1, head, convert);
             let result = attend(&View {
                 q: &q,
                 k: &k,

@@ -101,10 +101,7 @@ pub(super) fn exact(view: &View<'_, f64>) -> RowResult {
         }
     }
     o.iter_mut().for_each(|o| *o /= sum);
-    RowResult {
-        o,
-        lse: max + sum.ln(),
-    }
+    RowResult { o, lse: max + sum.ln() }
 }
 
 pub(super) fn low_precision<T: Element>(view: &View<'_, f32>) -> RowResult {
@@ -126,10 +123,7 @@ pub(super) fn low_precision<T: Element>(view: &View<'_, f32>) -> RowResult {
     let max = logits.iter().copied().fold(sink, f32::max);
     let mut o = vec![0.0f32; view.dv];
     if max == f32::NEG_INFINITY {
-        return RowResult {
-            o: vec![0.0; view.dv],
-            lse: f64::NEG_INFINITY,
-        };
+        return RowResult { o: vec![0.0; view.dv], lse: f64::NEG_INFINITY };
     }
     let mut sum = (sink - max).exp();
     for (&key, logit) in keys.iter().zip(logits) {
@@ -141,8 +135,5 @@ pub(super) fn low_precision<T: Element>(view: &View<'_, f32>) -> RowResult {
         }
     }
     let o = o.into_iter().map(|o| f64::from(round(o / sum))).collect();
-    RowResult {
-        o,
-        lse: f64::from(max + sum.ln()),
-    }
+    RowResult { o, lse: f64::from(max + sum.ln()) }
 }

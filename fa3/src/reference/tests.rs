@@ -5,10 +5,7 @@ use crate::{DType, Layout, Options, Sequences, TensorSpec, Window};
 
 /// A dense f32 problem with d = dv = 1: `[batch, sq, sk, heads_q, heads_k]`.
 fn problem([batch, sq, sk, heads_q, heads_k]: [usize; 5], options: Options) -> Problem {
-    let spec = |s, h| TensorSpec {
-        dtype: DType::F32,
-        layout: Layout::contiguous([batch, s, h, 1]),
-    };
+    let spec = |s, h| TensorSpec { dtype: DType::F32, layout: Layout::contiguous([batch, s, h, 1]) };
     Problem {
         q: spec(sq, heads_q),
         k: spec(sk, heads_k),
@@ -23,17 +20,11 @@ fn problem([batch, sq, sk, heads_q, heads_k]: [usize; 5], options: Options) -> P
 }
 
 fn causal() -> Options {
-    Options {
-        causal: true,
-        ..Options::default()
-    }
+    Options { causal: true, ..Options::default() }
 }
 
 fn window(left: Option<usize>, right: Option<usize>) -> Options {
-    Options {
-        window: Window { left, right },
-        ..Options::default()
-    }
+    Options { window: Window { left, right }, ..Options::default() }
 }
 
 /// With equal scores, O is the mean of the visible values: which keys does each row see?
@@ -57,14 +48,9 @@ fn close(actual: &[f64], expected: &[f64]) {
 
 #[test]
 fn weights_are_exponentials_of_scaled_products() {
-    let options = Options {
-        scale: Some(0.5),
-        ..Options::default()
-    };
-    let output = forward(
-        &problem([1, 1, 2, 1, 1], options),
-        &Inputs::new(&[2.0f32], &[1.0, 3.0], &[10.0, 20.0]),
-    );
+    let options = Options { scale: Some(0.5), ..Options::default() };
+    let output =
+        forward(&problem([1, 1, 2, 1, 1], options), &Inputs::new(&[2.0f32], &[1.0, 3.0], &[10.0, 20.0]));
     let output = output.unwrap();
     let (a, b) = (1f64.exp(), 3f64.exp());
     close(&output.o, &[(10.0 * a + 20.0 * b) / (a + b)]);
@@ -73,17 +59,11 @@ fn weights_are_exponentials_of_scaled_products() {
 
 #[test]
 fn the_default_scale_is_one_over_the_root_of_d() {
-    let spec = |s| TensorSpec {
-        dtype: DType::F32,
-        layout: Layout::contiguous([1, s, 1, 4]),
-    };
+    let spec = |s| TensorSpec { dtype: DType::F32, layout: Layout::contiguous([1, s, 1, 4]) };
     let mut problem = problem([1, 1, 1, 1, 1], Options::default());
     (problem.q, problem.k, problem.v, problem.o) = (spec(1), spec(1), spec(1), spec(1));
     let ones = [1.0f32; 4];
-    close(
-        &forward(&problem, &Inputs::new(&ones, &ones, &ones)).unwrap().lse,
-        &[2.0],
-    );
+    close(&forward(&problem, &Inputs::new(&ones, &ones, &ones)).unwrap().lse, &[2.0]);
 }
 
 #[test]
@@ -94,30 +74,12 @@ fn causal_is_aligned_bottom_right() {
 
 #[test]
 fn windows_keep_keys_on_both_sides() {
-    assert_eq!(
-        sums_of_powers(window(Some(1), Some(0)), 3, 3),
-        [vec![0], vec![0, 1], vec![1, 2]]
-    );
-    assert_eq!(
-        sums_of_powers(window(Some(0), Some(1)), 3, 3),
-        [vec![0, 1], vec![1, 2], vec![2]]
-    );
-    assert_eq!(
-        sums_of_powers(window(Some(1), None), 2, 4),
-        [vec![1, 2, 3], vec![2, 3]]
-    );
-    assert_eq!(
-        sums_of_powers(window(None, Some(0)), 3, 3),
-        sums_of_powers(causal(), 3, 3)
-    );
-    let both = Options {
-        causal: true,
-        ..window(Some(1), Some(7))
-    };
-    assert_eq!(
-        sums_of_powers(both, 4, 4),
-        sums_of_powers(window(Some(1), Some(0)), 4, 4)
-    );
+    assert_eq!(sums_of_powers(window(Some(1), Some(0)), 3, 3), [vec![0], vec![0, 1], vec![1, 2]]);
+    assert_eq!(sums_of_powers(window(Some(0), Some(1)), 3, 3), [vec![0, 1], vec![1, 2], vec![2]]);
+    assert_eq!(sums_of_powers(window(Some(1), None), 2, 4), [vec![1, 2, 3], vec![2, 3]]);
+    assert_eq!(sums_of_powers(window(None, Some(0)), 3, 3), sums_of_powers(causal(), 3, 3));
+    let both = Options { causal: true, ..window(Some(1), Some(7)) };
+    assert_eq!(sums_of_powers(both, 4, 4), sums_of_powers(window(Some(1), Some(0)), 4, 4));
     let whole = window(Some(usize::MAX), Some(usize::MAX));
     assert_eq!(sums_of_powers(whole, 2, 3), [vec![0, 1, 2], vec![0, 1, 2]]);
 }
@@ -132,49 +94,24 @@ fn a_row_that_sees_no_key_is_zero() {
         close(&output.o, &[0.0, 5.0]);
         close(&output.lse, &[f64::NEG_INFINITY, 3.0]);
     }
-    let output = forward(
-        &problem([1, 1, 0, 1, 1], Options::default()),
-        &Inputs::new(&[1.0f32], &[], &[]),
-    );
-    assert_eq!(
-        output.unwrap(),
-        Output {
-            o: vec![0.0],
-            lse: vec![f64::NEG_INFINITY]
-        }
-    );
+    let output = forward(&problem([1, 1, 0, 1, 1], Options::default()), &Inputs::new(&[1.0f32], &[], &[]));
+    assert_eq!(output.unwrap(), Output { o: vec![0.0], lse: vec![f64::NEG_INFINITY] });
 }
 
 #[test]
 fn empty_batches_and_queries_give_empty_outputs() {
     for shape in [[0, 3, 3, 1, 1], [1, 0, 3, 1, 1]] {
         let zeros = [0.0f32; 3];
-        let output = forward(
-            &problem(shape, Options::default()),
-            &Inputs::new(&zeros, &zeros, &zeros),
-        );
-        assert_eq!(
-            output.unwrap(),
-            Output {
-                o: vec![],
-                lse: vec![]
-            }
-        );
+        let output = forward(&problem(shape, Options::default()), &Inputs::new(&zeros, &zeros, &zeros));
+        assert_eq!(output.unwrap(), Output { o: vec![], lse: vec![] });
     }
 }
 
 #[test]
 fn softcap_acts_on_the_scaled_score() {
-    let options = Options {
-        scale: Some(2.0),
-        softcap: Some(3.0),
-        ..Options::default()
-    };
-    let output = forward(
-        &problem([1, 1, 1, 1, 1], options),
-        &Inputs::new(&[1.0f32], &[6.0], &[1.0]),
-    )
-    .unwrap();
+    let options = Options { scale: Some(2.0), softcap: Some(3.0), ..Options::default() };
+    let output =
+        forward(&problem([1, 1, 1, 1, 1], options), &Inputs::new(&[1.0f32], &[6.0], &[1.0])).unwrap();
     close(&output.lse, &[3.0 * 4f64.tanh()]);
 }
 
@@ -183,10 +120,7 @@ fn a_sink_is_in_the_denominator_only() {
     let mut problem = problem([1, 2, 1, 2, 1], causal());
     problem.sinks = true;
     let inputs = Inputs::new(&[0.0f32; 4], &[0.0], &[6.0]);
-    let inputs = Inputs {
-        sinks: Some(&[0.0, 1.5]),
-        ..inputs
-    };
+    let inputs = Inputs { sinks: Some(&[0.0, 1.5]), ..inputs };
     let output = forward(&problem, &inputs).unwrap();
     // Row 0 sees no key: O is zero and the LSE is the sink.
     close(&output.o, &[0.0, 0.0, 3.0, 6.0 / (1.0 + 1.5f64.exp())]);
@@ -197,19 +131,13 @@ fn a_sink_is_in_the_denominator_only() {
 fn alibi_subtracts_the_distance() {
     let mut problem = problem([1, 1, 3, 1, 1], window(None, None));
     problem.alibi = true;
-    let inputs = Inputs {
-        alibi: Some(&[0.5]),
-        ..Inputs::new(&[0.0f32], &[0.0; 3], &[0.0; 3])
-    };
+    let inputs = Inputs { alibi: Some(&[0.5]), ..Inputs::new(&[0.0f32], &[0.0; 3], &[0.0; 3]) };
     let output = forward(&problem, &inputs).unwrap();
     close(&output.lse, &[((-1f64).exp() + (-0.5f64).exp() + 1.0).ln()]);
     // Two queries, one key: the first query lies one position before it.
     let mut problem = self::problem([1, 2, 1, 1, 1], Options::default());
     problem.alibi = true;
-    let inputs = Inputs {
-        alibi: Some(&[0.5]),
-        ..Inputs::new(&[0.0f32; 2], &[0.0], &[0.0])
-    };
+    let inputs = Inputs { alibi: Some(&[0.5]), ..Inputs::new(&[0.0f32; 2], &[0.0], &[0.0]) };
     close(&forward(&problem, &inputs).unwrap().lse, &[-0.5, 0.0]);
 }
 
@@ -226,10 +154,7 @@ fn keys_beyond_the_used_length_are_not_read() {
     problem.sequences = Sequences::UsedKeys;
     let k = [0.0f32, f32::NAN, f32::NAN, 0.0, 0.0, 0.0];
     let v = [7.0f32, f32::NAN, f32::NAN, 1.0, 2.0, 6.0];
-    let inputs = Inputs {
-        used_k: Some(&[1, 3]),
-        ..Inputs::new(&[0.0f32; 2], &k, &v)
-    };
+    let inputs = Inputs { used_k: Some(&[1, 3]), ..Inputs::new(&[0.0f32; 2], &k, &v) };
     close(&forward(&problem, &inputs).unwrap().o, &[7.0, 3.0]);
     close(&low_precision(&problem, &inputs).unwrap().o, &[7.0, 3.0]);
 }
@@ -237,25 +162,14 @@ fn keys_beyond_the_used_length_are_not_read() {
 #[test]
 fn packed_sequences_do_not_see_each_other() {
     let mut problem = problem([1, 3, 4, 2, 1], causal());
-    problem.sequences = Sequences::Packed {
-        count: 3,
-        max_q: 2,
-        max_k: 3,
-    };
+    problem.sequences = Sequences::Packed { count: 3, max_q: 2, max_k: 3 };
     let v = [1.0f32, 10.0, 20.0, 60.0];
     let inputs = Inputs::new(&[0.0f32; 6], &[0.0; 4], &v);
-    let inputs = Inputs {
-        cu_q: Some(&[0, 1, 1, 3]),
-        cu_k: Some(&[0, 1, 1, 4]),
-        ..inputs
-    };
+    let inputs = Inputs { cu_q: Some(&[0, 1, 1, 3]), cu_k: Some(&[0, 1, 1, 4]), ..inputs };
     let output = forward(&problem, &inputs).unwrap();
     close(&output.o, &[1.0, 1.0, 15.0, 15.0, 30.0, 30.0]);
     // [heads, total].
-    close(
-        &output.lse,
-        &[0.0, 2f64.ln(), 3f64.ln(), 0.0, 2f64.ln(), 3f64.ln()],
-    );
+    close(&output.lse, &[0.0, 2f64.ln(), 3f64.ln(), 0.0, 2f64.ln(), 3f64.ln()]);
 }
 
 #[test]
@@ -277,10 +191,7 @@ fn one_very_negative_logit_keeps_its_weight() {
 
 #[test]
 fn low_precision_rounds_weights_and_output() {
-    let spec = |s| TensorSpec {
-        dtype: DType::Bf16,
-        layout: Layout::contiguous([1, s, 1, 1]),
-    };
+    let spec = |s| TensorSpec { dtype: DType::Bf16, layout: Layout::contiguous([1, s, 1, 1]) };
     let mut problem = problem([1, 1, 2, 1, 1], Options::default());
     (problem.q, problem.k, problem.v, problem.o) = (spec(1), spec(2), spec(2), spec(1));
     let bf = |x: f32| half::bf16::from_f32(x);
@@ -296,101 +207,35 @@ fn low_precision_rounds_weights_and_output() {
 #[test]
 fn single_rows_equal_the_whole() {
     let mut problem = problem([1, 5, 7, 4, 2], causal());
-    problem.sequences = Sequences::Packed {
-        count: 2,
-        max_q: 3,
-        max_k: 4,
-    };
+    problem.sequences = Sequences::Packed { count: 2, max_q: 3, max_k: 4 };
     let values = |n: usize, step: f32| (0..n).map(|i| (i as f32 * step).sin()).collect::<Vec<_>>();
     let (q, k, v) = (values(20, 1.1), values(14, 0.7), values(14, 2.3));
-    let inputs = Inputs {
-        cu_q: Some(&[0, 3, 5]),
-        cu_k: Some(&[0, 3, 7]),
-        ..Inputs::new(&q, &k, &v)
-    };
+    let inputs = Inputs { cu_q: Some(&[0, 3, 5]), cu_k: Some(&[0, 3, 7]), ..Inputs::new(&q, &k, &v) };
     let whole = forward(&problem, &inputs).unwrap();
-    let rows = [
-        Row {
-            sequence: 1,
-            head: 3,
-            query: 0,
-        },
-        Row {
-            sequence: 0,
-            head: 1,
-            query: 2,
-        },
-    ];
+    let rows = [Row { sequence: 1, head: 3, query: 0 }, Row { sequence: 0, head: 1, query: 2 }];
     let found = forward_rows(&problem, &inputs, &rows).unwrap();
     close(&found[0].o, &[whole.o[3 * 4 + 3]]);
-    close(
-        &[found[0].lse, found[1].lse],
-        &[whole.lse[3 * 5 + 3], whole.lse[5 + 2]],
-    );
+    close(&[found[0].lse, found[1].lse], &[whole.lse[3 * 5 + 3], whole.lse[5 + 2]]);
     close(&found[1].o, &[whole.o[2 * 4 + 1]]);
-    let beyond = Row {
-        sequence: 1,
-        head: 0,
-        query: 2,
-    };
-    assert!(matches!(
-        forward_rows(&problem, &inputs, &[beyond]),
-        Err(InputError::Row { .. })
-    ));
+    let beyond = Row { sequence: 1, head: 0, query: 2 };
+    assert!(matches!(forward_rows(&problem, &inputs, &[beyond]), Err(InputError::Row { .. })));
 }
 
 #[test]
 fn wrong_inputs_are_refused() {
     let dense = problem([1, 2, 2, 1, 1], Options::default());
     let short = forward(&dense, &Inputs::new(&[0.0f32], &[0.0; 2], &[0.0; 2]));
-    assert_eq!(
-        short,
-        Err(InputError::Short {
-            argument: "q",
-            given: 1,
-            needed: 2
-        })
-    );
+    assert_eq!(short, Err(InputError::Short { argument: "q", given: 1, needed: 2 }));
     let inputs = Inputs::new(&[0.0f32; 2], &[0.0; 2], &[0.0; 2]);
-    let unused = forward(
-        &dense,
-        &Inputs {
-            sinks: Some(&[0.0]),
-            ..inputs
-        },
-    );
-    assert_eq!(
-        unused,
-        Err(InputError::Presence {
-            argument: "sinks",
-            given: true
-        })
-    );
+    let unused = forward(&dense, &Inputs { sinks: Some(&[0.0]), ..inputs });
+    assert_eq!(unused, Err(InputError::Presence { argument: "sinks", given: true }));
     let heads = forward(&problem([1, 1, 1, 2, 2], Options::default()), &inputs);
     assert!(heads.is_ok());
     let mut mixed = dense;
     mixed.v.dtype = DType::F16;
-    assert!(matches!(
-        forward(&mixed, &inputs),
-        Err(InputError::Shape { argument: "v", .. })
-    ));
+    assert!(matches!(forward(&mixed, &inputs), Err(InputError::Shape { argument: "v", .. })));
     let mut few = dense;
     few.sequences = Sequences::UsedKeys;
-    assert!(matches!(
-        forward(&few, &inputs),
-        Err(InputError::Presence {
-            argument: "used_k",
-            given: false
-        })
-    ));
-    assert!(
-        forward(
-            &few,
-            &Inputs {
-                used_k: Some(&[3]),
-                ..inputs
-            }
-        )
-        .is_err()
-    );
+    assert!(matches!(forward(&few, &inputs), Err(InputError::Presence { argument: "used_k", given: false })));
+    assert!(forward(&few, &Inputs { used_k: Some(&[3]), ..inputs }).is_err());
 }

@@ -54,11 +54,7 @@ impl Elements {
 
     /// The elements, when `T` is their type.
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
-        if T::DTYPE == self.dtype() {
-            bytemuck::try_cast_slice(self.bytes()).ok()
-        } else {
-            None
-        }
+        if T::DTYPE == self.dtype() { bytemuck::try_cast_slice(self.bytes()).ok() } else { None }
     }
 
     fn get(&self, index: usize) -> f64 {
@@ -88,11 +84,7 @@ impl Buffer {
     /// A tensor all NaN.
     pub(super) fn poisoned(dtype: DType, layout: Layout) -> Self {
         let len = layout.span().unwrap_or(0) + 2 * GUARD;
-        Self {
-            elements: Elements::poisoned(dtype, len),
-            first: GUARD,
-            layout,
-        }
+        Self { elements: Elements::poisoned(dtype, len), first: GUARD, layout }
     }
 
     /// Sets the elements of which `wanted(batch, token)` holds, in the order `[batch, sequence,
@@ -106,37 +98,24 @@ impl Buffer {
         match &mut self.elements {
             Elements::F32(data) => fill(&mut data[first..], &layout, wanted, value),
             Elements::F16(data) => {
-                fill(&mut data[first..], &layout, wanted, |token| {
-                    f16::from_f32(value(token))
-                });
+                fill(&mut data[first..], &layout, wanted, |token| f16::from_f32(value(token)));
             }
             Elements::Bf16(data) => {
-                fill(&mut data[first..], &layout, wanted, |token| {
-                    bf16::from_f32(value(token))
-                });
+                fill(&mut data[first..], &layout, wanted, |token| bf16::from_f32(value(token)));
             }
         }
     }
 
     /// The type and layout.
     pub fn spec(&self) -> TensorSpec {
-        TensorSpec {
-            dtype: self.elements.dtype(),
-            layout: self.layout,
-        }
+        TensorSpec { dtype: self.elements.dtype(), layout: self.layout }
     }
 
     /// The tensor, given where the buffer's bytes lie.
     pub fn tensor(&self, base: Pointer) -> Tensor {
         let offset = (self.first * self.elements.dtype().size()) as u64;
-        let pointer = Pointer {
-            address: base.address.wrapping_add(offset),
-            place: base.place,
-        };
-        Tensor {
-            pointer,
-            spec: self.spec(),
-        }
+        let pointer = Pointer { address: base.address.wrapping_add(offset), place: base.place };
+        Tensor { pointer, spec: self.spec() }
     }
 
     /// The tensor's elements from the first on, when `T` is their type.
@@ -147,9 +126,7 @@ impl Buffer {
     /// The elements in the order `[batch, sequence, heads, dim]`.
     pub fn values(&self) -> Vec<f64> {
         let mut values = Vec::with_capacity(self.layout.shape.iter().product());
-        for_each_offset(&self.layout, |_, _, offset| {
-            values.push(self.elements.get(self.first + offset))
-        });
+        for_each_offset(&self.layout, |_, _, offset| values.push(self.elements.get(self.first + offset)));
         values
     }
 

@@ -150,43 +150,26 @@ impl Case {
         let window = self.options.window;
         let over = |layout: &Layout, wrong: &dyn Fn(usize) -> bool| {
             let steps = layout.strides.iter().zip(&layout.shape).take(3);
-            steps
-                .filter(|&(_, &extent)| extent > 1)
-                .any(|(&stride, _)| wrong(stride * self.dtype.size()))
+            steps.filter(|&(_, &extent)| extent > 1).any(|(&stride, _)| wrong(stride * self.dtype.size()))
         };
-        let layouts = [
-            &problem.q.layout,
-            &problem.k.layout,
-            &problem.v.layout,
-            &problem.o.layout,
-        ];
+        let layouts = [&problem.q.layout, &problem.k.layout, &problem.v.layout, &problem.o.layout];
         let any = |wrong: &dyn Fn(usize) -> bool| layouts.iter().any(|layout| over(layout, wrong));
         let needs = [
             (Need::F32, self.dtype == DType::F32),
-            (
-                Need::HeadDim,
-                self.d != self.dv || ![64, 128, 256].contains(&self.d),
-            ),
+            (Need::HeadDim, self.d != self.dv || ![64, 128, 256].contains(&self.d)),
             (Need::UsedKeys, matches!(self.lengths, Lengths::UsedKeys(_))),
             (Need::Packed, matches!(self.lengths, Lengths::Packed { .. })),
             (Need::Window, window.left.is_some() || window.right.is_some()),
             (Need::Softcap, self.options.softcap.is_some()),
             (Need::Sinks, self.sinks),
             (Need::Alibi, self.alibi),
-            (
-                Need::NonPositiveScale,
-                self.options.scale.is_some_and(|scale| scale <= 0.0),
-            ),
+            (Need::NonPositiveScale, self.options.scale.is_some_and(|scale| scale <= 0.0)),
             (Need::UnalignedStrides, any(&|bytes| bytes % 16 != 0)),
             (Need::ZeroStride, any(&|bytes| bytes == 0)),
             (Need::EmptyOutput, self.batch == 0 || self.sq == 0),
             (Need::EmptyKeys, self.sk == 0),
         ];
-        needs
-            .into_iter()
-            .filter(|&(_, needed)| needed)
-            .map(|(need, _)| need)
-            .collect()
+        needs.into_iter().filter(|&(_, needed)| needed).map(|(need, _)| need).collect()
     }
 
     /// Multiplications of the two products, masks aside.
@@ -200,8 +183,7 @@ impl Case {
 }
 
 fn longest(cu: &[i32]) -> usize {
-    let lengths = cu
-        .windows(2)
-        .map(|pair| usize::try_from(i64::from(pair[1]) - i64::from(pair[0])).unwrap_or(0));
+    let lengths =
+        cu.windows(2).map(|pair| usize::try_from(i64::from(pair[1]) - i64::from(pair[0])).unwrap_or(0));
     lengths.max().unwrap_or(0)
 }

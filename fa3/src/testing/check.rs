@@ -24,8 +24,7 @@ impl Outputs {
     /// Whether two runs wrote the same bits.
     pub fn same_bits(&self, other: &Self) -> bool {
         let bits = |lse: &Option<Vec<f32>>| -> Option<Vec<u32>> {
-            lse.as_ref()
-                .map(|lse| lse.iter().map(|value| value.to_bits()).collect())
+            lse.as_ref().map(|lse| lse.iter().map(|value| value.to_bits()).collect())
         };
         self.o.elements.bytes() == other.o.elements.bytes() && bits(&self.lse) == bits(&other.lse)
     }
@@ -126,17 +125,12 @@ impl Case {
             DType::Bf16 => self.check_typed::<bf16>(inputs, outputs),
             DType::F32 | DType::I32 => self.check_typed::<f32>(inputs, outputs),
         };
-        checked.map_err(|kind| Failure {
-            kind,
-            case: Box::new(self.clone()),
-        })
+        checked.map_err(|kind| Failure { kind, case: Box::new(self.clone()) })
     }
 
     fn check_typed<T: Element>(&self, inputs: &Inputs, outputs: &Outputs) -> Result<Report, FailureKind> {
         let problem = self.problem();
-        let typed = inputs
-            .as_reference::<T>()
-            .ok_or(FailureKind::Mismatch { what: "inputs" })?;
+        let typed = inputs.as_reference::<T>().ok_or(FailureKind::Mismatch { what: "inputs" })?;
         if outputs.o.spec() != problem.o || outputs.lse.is_some() != self.lse {
             return Err(FailureKind::Mismatch { what: "outputs" });
         }
@@ -158,16 +152,10 @@ impl Case {
             for index in guards {
                 if lse[index].to_bits() != poison().to_bits() {
                     let offset = index as isize - GUARD as isize;
-                    return Err(FailureKind::WrittenOutside {
-                        tensor: "lse",
-                        offset,
-                    });
+                    return Err(FailureKind::WrittenOutside { tensor: "lse", offset });
                 }
             }
-            let lse: Vec<f64> = lse[GUARD..GUARD + rows]
-                .iter()
-                .map(|&value| f64::from(value))
-                .collect();
+            let lse: Vec<f64> = lse[GUARD..GUARD + rows].iter().map(|&value| f64::from(value)).collect();
             let errors = Errors::of("lse", &lse, &exact.lse)?;
             let plain_lse = Errors::of("lse", &plain.lse, &exact.lse)?;
             lse_bound = (2.0 * plain_lse.max).max(1e-5 * (1.0 + largest(&exact.lse)));
@@ -209,11 +197,7 @@ fn poison() -> f32 {
 
 /// The largest finite magnitude.
 fn largest(values: &[f64]) -> f64 {
-    values
-        .iter()
-        .map(|value| value.abs())
-        .filter(|value| value.is_finite())
-        .fold(0.0, f64::max)
+    values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
 
 /// What rounding a result of this magnitude may cost: half a unit in its last place for the 16-bit
@@ -240,11 +224,7 @@ struct Errors {
 impl Errors {
     /// Infinities must be equal; then their error is zero.
     fn of(tensor: &'static str, actual: &[f64], expected: &[f64]) -> Result<Self, FailureKind> {
-        let mut found = Self {
-            max: 0.0,
-            rmse: 0.0,
-            at: 0,
-        };
+        let mut found = Self { max: 0.0, rmse: 0.0, at: 0 };
         for (index, (&a, &e)) in actual.iter().zip(expected).enumerate() {
             if a.is_nan() {
                 return Err(FailureKind::NotANumber { tensor, index });
@@ -292,10 +272,7 @@ mod tests {
             heads_q: 2,
             d: 16,
             dv: 16,
-            options: crate::Options {
-                causal: true,
-                ..Default::default()
-            },
+            options: crate::Options { causal: true, ..Default::default() },
             arrangement: Arrangement::Padded,
             ..Case::default()
         }
@@ -329,39 +306,21 @@ mod tests {
         let (inputs, outputs) = plain(&case());
         let report = case().check(&inputs, &outputs).unwrap();
         assert_eq!(report.max_error, report.plain_max_error);
-        assert!(
-            report.rmse > 0.0 && report.rmse < report.max_error && report.max_error < 0.02,
-            "{report:?}"
-        );
+        assert!(report.rmse > 0.0 && report.rmse < report.max_error && report.max_error < 0.02, "{report:?}");
     }
 
     #[test]
     fn what_was_not_written_is_found() {
         let (inputs, mut outputs) = plain(&case());
-        let last = data(&mut outputs)
-            .iter()
-            .rposition(|value| !value.is_nan())
-            .unwrap();
+        let last = data(&mut outputs).iter().rposition(|value| !value.is_nan()).unwrap();
         data(&mut outputs)[last] = bf16::NAN;
         let failure = case().check(&inputs, &outputs).unwrap_err();
-        assert_eq!(
-            failure.kind,
-            FailureKind::NotANumber {
-                tensor: "o",
-                index: 20 * 2 * 16 - 1
-            }
-        );
+        assert_eq!(failure.kind, FailureKind::NotANumber { tensor: "o", index: 20 * 2 * 16 - 1 });
         assert!(failure.to_string().ends_with(&case().to_string()));
         let (inputs, mut outputs) = plain(&case());
         outputs.lse.as_mut().unwrap()[GUARD + 3] = f32::NAN;
         let failure = case().check(&inputs, &outputs).unwrap_err();
-        assert_eq!(
-            failure.kind,
-            FailureKind::NotANumber {
-                tensor: "lse",
-                index: 3
-            }
-        );
+        assert_eq!(failure.kind, FailureKind::NotANumber { tensor: "lse", index: 3 });
     }
 
     #[test]
@@ -376,13 +335,7 @@ mod tests {
         let (inputs, mut outputs) = plain(&case());
         outputs.lse.as_mut().unwrap()[GUARD + 40] = 0.0;
         let failure = case().check(&inputs, &outputs).unwrap_err();
-        assert_eq!(
-            failure.kind,
-            FailureKind::WrittenOutside {
-                tensor: "lse",
-                offset: 40
-            }
-        );
+        assert_eq!(failure.kind, FailureKind::WrittenOutside { tensor: "lse", offset: 40 });
     }
 
     #[test]
@@ -392,46 +345,20 @@ mod tests {
         let before = data(&mut outputs)[64];
         data(&mut outputs)[64] = bf16::from_f64(before.to_f64() + 2.0 * report.bound);
         let failure = case().check(&inputs, &outputs).unwrap_err();
-        assert!(
-            matches!(
-                failure.kind,
-                FailureKind::Inaccurate {
-                    tensor: "o",
-                    index: 0,
-                    ..
-                }
-            ),
-            "{failure}"
-        );
+        assert!(matches!(failure.kind, FailureKind::Inaccurate { tensor: "o", index: 0, .. }), "{failure}");
         let (inputs, mut outputs) = plain(&case());
         outputs.lse.as_mut().unwrap()[GUARD] += 1e-3;
         let failure = case().check(&inputs, &outputs).unwrap_err();
-        assert!(
-            matches!(
-                failure.kind,
-                FailureKind::Inaccurate {
-                    tensor: "lse",
-                    index: 0,
-                    ..
-                }
-            ),
-            "{failure}"
-        );
+        assert!(matches!(failure.kind, FailureKind::Inaccurate { tensor: "lse", index: 0, .. }), "{failure}");
     }
 
     #[test]
     fn a_row_without_keys_is_exactly_zero() {
-        let case = Case {
-            lengths: Lengths::UsedKeys(vec![10]),
-            ..case()
-        };
+        let case = Case { lengths: Lengths::UsedKeys(vec![10]), ..case() };
         let (inputs, mut outputs) = plain(&case);
         case.check(&inputs, &outputs).unwrap();
         data(&mut outputs)[64] = bf16::from_f32(1e-6);
         let failure = case.check(&inputs, &outputs).unwrap_err();
-        assert!(
-            matches!(failure.kind, FailureKind::Inaccurate { bound: 0.0, .. }),
-            "{failure}"
-        );
+        assert!(matches!(failure.kind, FailureKind::Inaccurate { bound: 0.0, .. }), "{failure}");
     }
 }

@@ -96,10 +96,7 @@ impl Case {
         let tensor = |layout, role, stream| {
             let mut buffer = Buffer::poisoned(self.dtype, layout);
             let mut source = Source::new(self, role, stream);
-            buffer.fill(
-                |b, token| role == Role::Query || used(b, token),
-                |token| source.next(token),
-            );
+            buffer.fill(|b, token| role == Role::Query || used(b, token), |token| source.next(token));
             buffer
         };
         let (cu_q, cu_k) = match (&self.lengths, problem.sequences) {
@@ -114,9 +111,7 @@ impl Case {
             q: tensor(problem.q.layout, Role::Query, 0),
             k: tensor(problem.k.layout, Role::Key, 1),
             v: tensor(problem.v.layout, Role::Value, 2),
-            sinks: self
-                .sinks
-                .then(|| (0..self.heads_q).map(|_| 2.0 * sinks.normal()).collect()),
+            sinks: self.sinks.then(|| (0..self.heads_q).map(|_| 2.0 * sinks.normal()).collect()),
             alibi: self.alibi.then(|| (0..self.heads_q).map(slope).collect()),
             used_k: match &self.lengths {
                 Lengths::UsedKeys(used) => Some(used.clone()),
@@ -139,12 +134,7 @@ struct Source {
 impl Source {
     fn new(case: &Case, role: Role, stream: u64) -> Self {
         let random = Pcg64Mcg::seed_from_u64(case.seed.wrapping_mul(4).wrapping_add(stream));
-        Self {
-            random,
-            distribution: case.distribution,
-            role,
-            keys: case.sk.max(1) as f32,
-        }
+        Self { random, distribution: case.distribution, role, keys: case.sk.max(1) as f32 }
     }
 
     fn normal(&mut self) -> f32 {
@@ -165,11 +155,7 @@ impl Source {
             (Distribution::Outliers, _) => {
                 let common = self.normal();
                 let outlier: f32 = rand_distr::StandardUniform.sample(&mut self.random);
-                if outlier < 0.001 {
-                    common + 10.0 * self.normal()
-                } else {
-                    common
-                }
+                if outlier < 0.001 { common + 10.0 * self.normal() } else { common }
             }
             _ => self.normal(),
         }
@@ -183,15 +169,7 @@ mod tests {
     use crate::{DType, Layout};
 
     fn case() -> Case {
-        Case {
-            batch: 2,
-            sq: 100,
-            sk: 100,
-            d: 64,
-            dv: 64,
-            seed: 5,
-            ..Case::default()
-        }
+        Case { batch: 2, sq: 100, sk: 100, d: 64, dv: 64, seed: 5, ..Case::default() }
     }
 
     fn moments(values: &[f64]) -> (f64, f64) {
@@ -211,26 +189,12 @@ mod tests {
 
     #[test]
     fn distributions_have_their_moments() {
-        let draw = |distribution| {
-            Case {
-                distribution,
-                sk: 2000,
-                dtype: DType::F32,
-                ..case()
-            }
-            .inputs()
-        };
+        let draw = |distribution| Case { distribution, sk: 2000, dtype: DType::F32, ..case() }.inputs();
         let (mean, variance) = moments(&draw(Distribution::Normal).k.values());
-        assert!(
-            mean.abs() < 0.01 && (variance - 1.0).abs() < 0.01,
-            "{mean} {variance}"
-        );
+        assert!(mean.abs() < 0.01 && (variance - 1.0).abs() < 0.01, "{mean} {variance}");
         let outliers = draw(Distribution::Outliers).v.values();
         let (mean, variance) = moments(&outliers);
-        assert!(
-            mean.abs() < 0.01 && (variance - 1.1).abs() < 0.05,
-            "{mean} {variance}"
-        );
+        assert!(mean.abs() < 0.01 && (variance - 1.1).abs() < 0.05, "{mean} {variance}");
         assert!(outliers.iter().any(|v| v.abs() > 15.0));
         let (_, variance) = moments(&draw(Distribution::LargeValues).v.values());
         assert!((variance / 1e6 - 1.0).abs() < 0.05, "{variance}");
@@ -238,10 +202,7 @@ mod tests {
 
     #[test]
     fn what_lies_outside_the_layout_is_nan() {
-        let case = Case {
-            arrangement: Arrangement::Padded,
-            ..case()
-        };
+        let case = Case { arrangement: Arrangement::Padded, ..case() };
         let inputs = case.inputs();
         assert!(inputs.k.values().iter().all(|value| value.is_finite()));
         let all = inputs.k.elements.as_slice::<half::bf16>().unwrap();
@@ -252,37 +213,17 @@ mod tests {
 
     #[test]
     fn keys_beyond_the_used_length_are_nan() {
-        let case = Case {
-            lengths: Lengths::UsedKeys(vec![3, 100]),
-            ..case()
-        };
+        let case = Case { lengths: Lengths::UsedKeys(vec![3, 100]), ..case() };
         assert_eq!(case.needs(), [Need::UsedKeys]);
-        let finite = case
-            .inputs()
-            .v
-            .values()
-            .iter()
-            .filter(|value| value.is_finite())
-            .count();
+        let finite = case.inputs().v.values().iter().filter(|value| value.is_finite()).count();
         assert_eq!(finite, 103 * 64);
     }
 
     #[test]
     fn expanded_heads_are_one_copy() {
-        let case = Case {
-            arrangement: Arrangement::ExpandHeads,
-            heads_q: 4,
-            heads_k: 4,
-            ..case()
-        };
+        let case = Case { arrangement: Arrangement::ExpandHeads, heads_q: 4, heads_k: 4, ..case() };
         assert_eq!(case.needs(), [Need::ZeroStride]);
-        assert_eq!(
-            case.problem().k.layout,
-            Layout {
-                shape: [2, 100, 4, 64],
-                strides: [6400, 64, 0, 1]
-            }
-        );
+        assert_eq!(case.problem().k.layout, Layout { shape: [2, 100, 4, 64], strides: [6400, 64, 0, 1] });
         let values = case.inputs().k.values();
         assert_eq!(values[..64], values[64..128]);
     }

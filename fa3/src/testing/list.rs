@@ -32,10 +32,7 @@ pub enum Set {
 /// ```
 pub fn cases(set: Set) -> Vec<Case> {
     match set {
-        Set::Small => cases(Set::Full)
-            .into_iter()
-            .filter(|case| case.products() <= SMALL)
-            .collect(),
+        Set::Small => cases(Set::Full).into_iter().filter(|case| case.products() <= SMALL).collect(),
         Set::Dense => dense(),
         Set::Named => named(),
         Set::Options => options(),
@@ -132,16 +129,7 @@ fn dense_case(
         heads_k: cycle([1, 2, 3], l / 5 + kind),
         arrangement: cycle([Bshd, Bhsd, Padded, OddUnit, Sbhd, Fused], l + 5 * kind),
         distribution: cycle(
-            [
-                Normal,
-                Outliers,
-                Sharp,
-                Normal,
-                Rising,
-                Falling,
-                Constant,
-                LargeValues,
-            ],
+            [Normal, Outliers, Sharp, Normal, Rising, Falling, Constant, LargeValues],
             l + 3 * kind,
         ),
         options: Options {
@@ -191,13 +179,8 @@ fn options() -> Vec<Case> {
             ],
             n,
         );
-        let windows = [
-            (None, None),
-            (Some(3), None),
-            (None, Some(2)),
-            (Some(0), Some(0)),
-            (Some(70), Some(5)),
-        ];
+        let windows =
+            [(None, None), (Some(3), None), (None, Some(2)), (Some(0), Some(0)), (Some(70), Some(5))];
         let (left, right) = cycle(windows, n / 2);
         let heads_k = cycle([1, 2], n / 2);
         let mut case = Case {
@@ -241,10 +224,7 @@ fn lengths(case: &mut Case, n: usize) -> Lengths {
                 let (a, b) = (part(total, a), part(total, b));
                 vec![0, a.min(b), a.max(b), total as i32]
             };
-            Lengths::Packed {
-                cu_q: cut(case.sq, n, n / 2),
-                cu_k: cut(case.sk, n / 3, n / 5),
-            }
+            Lengths::Packed { cu_q: cut(case.sq, n, n / 2), cu_k: cut(case.sk, n / 3, n / 5) }
         }
     }
 }
@@ -261,11 +241,7 @@ mod tests {
         let dense = cases(Set::Dense);
         assert!(dense.len() >= 320, "{}", dense.len());
         assert!(dense.iter().all(|case| case.needs().is_empty()));
-        assert!(
-            dense
-                .iter()
-                .all(|case| case.products() <= LARGEST || case.heads_q * case.batch == 1)
-        );
+        assert!(dense.iter().all(|case| case.products() <= LARGEST || case.heads_q * case.batch == 1));
         for dtype in [DType::Bf16, DType::F16] {
             for d in [64, 128, 256] {
                 for causal in [false, true] {
@@ -276,10 +252,7 @@ mod tests {
                     let ratios: BTreeSet<_> =
                         of_kind.iter().map(|case| case.heads_q / case.heads_k).collect();
                     let batches: BTreeSet<_> = of_kind.iter().map(|case| case.batch).collect();
-                    assert!(
-                        [1, 2, 4, 7, 8].iter().all(|ratio| ratios.contains(ratio)),
-                        "{ratios:?}"
-                    );
+                    assert!([1, 2, 4, 7, 8].iter().all(|ratio| ratios.contains(ratio)), "{ratios:?}");
                     assert_eq!(batches.len(), 3);
                     assert!(of_kind.iter().any(|case| case.sq > case.sk));
                     assert!(of_kind.iter().any(|case| case.sq < case.sk));
@@ -293,11 +266,7 @@ mod tests {
         let full = cases(Set::Full);
         let lines: BTreeSet<_> = full.iter().map(Case::to_string).collect();
         assert_eq!(lines.len(), full.len());
-        let names: BTreeSet<_> = full
-            .iter()
-            .map(|case| &case.name)
-            .filter(|name| !name.is_empty())
-            .collect();
+        let names: BTreeSet<_> = full.iter().map(|case| &case.name).filter(|name| !name.is_empty()).collect();
         assert_eq!(names.len(), cases(Set::Named).len());
     }
 

@@ -19,17 +19,11 @@ pub struct CaseError {
 const DTYPES: [(DType, &str); 3] = [(DType::F32, "f32"), (DType::F16, "f16"), (DType::Bf16, "bf16")];
 
 fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
-    names
-        .iter()
-        .find(|&&(known, _)| known == value)
-        .map_or("?", |&(_, name)| name)
+    names.iter().find(|&&(known, _)| known == value).map_or("?", |&(_, name)| name)
 }
 
 fn named<T: Copy>(names: &[(T, &'static str)], word: &str) -> Option<T> {
-    names
-        .iter()
-        .find(|&&(_, name)| name == word)
-        .map(|&(value, _)| value)
+    names.iter().find(|&&(_, name)| name == word).map(|&(value, _)| value)
 }
 
 struct List<'a>(&'a [i32]);
@@ -45,29 +39,15 @@ impl fmt::Display for List<'_> {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} b={} sq={} sk={}",
-            name_of(&DTYPES, self.dtype),
-            self.batch,
-            self.sq,
-            self.sk
-        )?;
-        write!(
-            f,
-            " hq={} hk={} d={} dv={}",
-            self.heads_q, self.heads_k, self.d, self.dv
-        )?;
+        write!(f, "{} b={} sq={} sk={}", name_of(&DTYPES, self.dtype), self.batch, self.sq, self.sk)?;
+        write!(f, " hq={} hk={} d={} dv={}", self.heads_q, self.heads_k, self.d, self.dv)?;
         let arrangement = name_of(&Arrangement::NAMES, self.arrangement);
         let distribution = name_of(&Distribution::NAMES, self.distribution);
         write!(f, " {arrangement} {distribution} seed={}", self.seed)?;
         let options = &self.options;
-        for (flag, set) in [
-            ("causal", options.causal),
-            ("sinks", self.sinks),
-            ("alibi", self.alibi),
-            ("nolse", !self.lse),
-        ] {
+        for (flag, set) in
+            [("causal", options.causal), ("sinks", self.sinks), ("alibi", self.alibi), ("nolse", !self.lse)]
+        {
             if set {
                 write!(f, " {flag}")?;
             }
@@ -119,10 +99,7 @@ impl FromStr for Case {
 }
 
 fn error(word: &str, rule: &str) -> CaseError {
-    CaseError {
-        word: word.to_owned(),
-        rule: rule.to_owned(),
-    }
+    CaseError { word: word.to_owned(), rule: rule.to_owned() }
 }
 
 fn flag(case: &mut Case, word: &str) -> Result<(), CaseError> {
@@ -139,10 +116,7 @@ fn flag(case: &mut Case, word: &str) -> Result<(), CaseError> {
             "alibi" => case.alibi = true,
             "nolse" => case.lse = false,
             _ => {
-                return Err(error(
-                    word,
-                    "no type, arrangement, distribution or flag is called so",
-                ));
+                return Err(error(word, "no type, arrangement, distribution or flag is called so"));
             }
         }
     }
@@ -157,18 +131,8 @@ fn setting(case: &mut Case, word: &str, key: &str, value: &str) -> Result<(), Ca
         Ok(n) if n <= LARGEST_EXTENT => Ok(n),
         _ => Err(error(word, "an extent is a number up to 2^20")),
     };
-    let steps = || {
-        value
-            .parse()
-            .map(Some)
-            .map_err(|_| error(word, "a window is a number of keys"))
-    };
-    let factor = || {
-        value
-            .parse()
-            .map(Some)
-            .map_err(|_| error(word, "a factor is a number"))
-    };
+    let steps = || value.parse().map(Some).map_err(|_| error(word, "a window is a number of keys"));
+    let factor = || value.parse().map(Some).map_err(|_| error(word, "a factor is a number"));
     match key {
         "b" => case.batch = extent()?,
         "sq" => case.sq = extent()?,
@@ -193,12 +157,7 @@ fn numbers(word: &str, list: &str) -> Result<Vec<i32>, CaseError> {
     if list.is_empty() {
         return Ok(Vec::new());
     }
-    list.split(',')
-        .map(|n| {
-            n.parse()
-                .map_err(|_| error(word, "a list is of numbers, with commas"))
-        })
-        .collect()
+    list.split(',').map(|n| n.parse().map_err(|_| error(word, "a list is of numbers, with commas"))).collect()
 }
 
 #[cfg(test)]
@@ -217,15 +176,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for line in [
-            "bf17",
-            "sq=x",
-            "sq=99999999999",
-            "cu_q=0,1",
-            "used=1,,2",
-            "size=3",
-            "left=-1",
-        ] {
+        for line in ["bf17", "sq=x", "sq=99999999999", "cu_q=0,1", "used=1,,2", "size=3", "left=-1"] {
             assert!(line.parse::<Case>().is_err(), "{line}");
         }
     }

@@ -27,11 +27,7 @@ fn once(device: &Device, case: &Case, inputs: &Inputs) -> Result<Outputs, Failed
     );
     // The outputs begin as they are on the host: NaN, guards included.
     let o = upload(outputs.o.elements.bytes())?;
-    let lse = outputs
-        .lse
-        .as_deref()
-        .map(|lse| upload(bytemuck::cast_slice(lse)))
-        .transpose()?;
+    let lse = outputs.lse.as_deref().map(|lse| upload(bytemuck::cast_slice(lse))).transpose()?;
     let mut arrays = Vec::new();
     let mut array = |bytes: Option<&[u8]>| -> Result<Option<Pointer>, Failed> {
         let Some(bytes) = bytes else { return Ok(None) };
@@ -43,10 +39,7 @@ fn once(device: &Device, case: &Case, inputs: &Inputs) -> Result<Outputs, Failed
     let operands = Operands {
         lse: lse.as_ref().map(|lse| {
             let Pointer { address, place } = lse.pointer();
-            Pointer {
-                address: address + (Outputs::LSE_FIRST * size_of::<f32>()) as u64,
-                place,
-            }
+            Pointer { address: address + (Outputs::LSE_FIRST * size_of::<f32>()) as u64, place }
         }),
         sinks: array(inputs.sinks.as_deref().map(bytemuck::cast_slice))?,
         alibi: array(inputs.alibi.as_deref().map(bytemuck::cast_slice))?,

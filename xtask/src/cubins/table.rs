@@ -21,41 +21,22 @@ pub(crate) struct Row {
 impl Row {
     pub(crate) fn new(job: &Job, resources: Resources, cost: Option<Cost>, files: &Files) -> Result<Self> {
         let cubin_bytes = fs::metadata(&files.cubin).at(&files.cubin)?.len();
-        Ok(Self {
-            symbol: job.unit.symbol.clone(),
-            arch: job.arch,
-            resources,
-            cost,
-            cubin_bytes,
-        })
+        Ok(Self { symbol: job.unit.symbol.clone(), arch: job.arch, resources, cost, cubin_bytes })
     }
 }
 
 /// The table as text. Time and memory are those of the compiler, and stand only in rows that were
 /// built now.
 pub(crate) fn render(rows: &[Row]) -> String {
-    let width = rows
-        .iter()
-        .map(|row| row.symbol.len())
-        .max()
-        .unwrap_or(0)
-        .max("kernel".len());
+    let width = rows.iter().map(|row| row.symbol.len()).max().unwrap_or(0).max("kernel".len());
     let mut text = format!(
         "{:width$}  {:7}  {:>9}  {:>11}  {:>7}  {:>7}  {:>7}  {:>8}  {:>9}\n",
         "kernel", "arch", "registers", "shared (B)", "stack", "spills", "seconds", "peak MiB", "cubin KiB"
     );
     for row in rows {
-        let Resources {
-            registers,
-            static_shared_bytes,
-            stack_bytes,
-            spill_bytes,
-        } = row.resources;
+        let Resources { registers, static_shared_bytes, stack_bytes, spill_bytes } = row.resources;
         let (seconds, peak) = row.cost.map_or(("-".to_owned(), "-".to_owned()), |cost| {
-            (
-                format!("{:.1}", cost.elapsed.as_secs_f64()),
-                (cost.peak_bytes >> 20).to_string(),
-            )
+            (format!("{:.1}", cost.elapsed.as_secs_f64()), (cost.peak_bytes >> 20).to_string())
         });
         text.push_str(&format!(
             "{:width$}  {:7}  {registers:>9}  {static_shared_bytes:>11}  {stack_bytes:>7}  {spill_bytes:>7}  \
@@ -66,11 +47,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
         ));
     }
     let total: u64 = rows.iter().map(|row| row.cubin_bytes).sum();
-    text.push_str(&format!(
-        "{} kernels, {} KiB of cubins",
-        rows.len(),
-        total.div_ceil(1024)
-    ));
+    text.push_str(&format!("{} kernels, {} KiB of cubins", rows.len(), total.div_ceil(1024)));
     text
 }
 
@@ -83,34 +60,15 @@ mod tests {
         let row = |symbol: &str, cost| Row {
             symbol: symbol.into(),
             arch: Arch::Sm90a,
-            resources: Resources {
-                registers: 168,
-                static_shared_bytes: 7,
-                ..Resources::default()
-            },
+            resources: Resources { registers: 168, static_shared_bytes: 7, ..Resources::default() },
             cost,
             cubin_bytes: 2049,
         };
-        let cost = Cost {
-            elapsed: std::time::Duration::from_millis(1500),
-            peak_bytes: 64 << 20,
-        };
+        let cost = Cost { elapsed: std::time::Duration::from_millis(1500), peak_bytes: 64 << 20 };
         let text = render(&[row("built", Some(cost)), row("up_to_date", None)]);
-        let words = |line: usize| {
-            text.lines()
-                .nth(line)
-                .unwrap()
-                .split_whitespace()
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            words(1),
-            ["built", "sm_90a", "168", "7", "0", "0", "1.5", "64", "3"]
-        );
-        assert_eq!(
-            words(2),
-            ["up_to_date", "sm_90a", "168", "7", "0", "0", "-", "-", "3"]
-        );
+        let words = |line: usize| text.lines().nth(line).unwrap().split_whitespace().collect::<Vec<_>>();
+        assert_eq!(words(1), ["built", "sm_90a", "168", "7", "0", "0", "1.5", "64", "3"]);
+        assert_eq!(words(2), ["up_to_date", "sm_90a", "168", "7", "0", "0", "-", "-", "3"]);
         assert!(text.ends_with("2 kernels, 5 KiB of cubins"));
     }
 }

@@ -30,15 +30,7 @@ const CASES: &[Case] = &[
         package: "fa3-sys",
         features: ", default-features = false",
         program: include_str!("../../outside/fa3_sys_data.rs"),
-        forbidden: &[
-            "cudarc",
-            "libloading",
-            "sha2",
-            "tracing",
-            "fa3",
-            "fa3-tma",
-            "fa3-kernels",
-        ],
+        forbidden: &["cudarc", "libloading", "sha2", "tracing", "fa3", "fa3-tma", "fa3-kernels"],
     },
     Case {
         name: "driver-of-fa3-sys",
@@ -90,10 +82,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
     for package in workspace.libraries() {
         let used = CASES.iter().any(|case| case.package == package.name);
         if !used {
-            println!(
-                "FAILED: no program uses {}; add one to xtask/outside",
-                package.name
-            );
+            println!("FAILED: no program uses {}; add one to xtask/outside", package.name);
         }
         tally += Tally::of(used);
     }
@@ -102,13 +91,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
 
 /// Writes the program, runs it, and looks at what was built for it.
 fn outside(workspace: &Workspace, case: &Case, folder: &Path) -> Result<Tally> {
-    let Case {
-        name,
-        package,
-        features,
-        program,
-        forbidden,
-    } = case;
+    let Case { name, package, features, program, forbidden } = case;
     let path = workspace.root.join(package);
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
@@ -123,16 +106,8 @@ fn outside(workspace: &Workspace, case: &Case, folder: &Path) -> Result<Tally> {
 
     let target = workspace.target.join("fa3-outside");
     println!("\n-- {name}: {package}{features}");
-    let mut tally = test_command(command(
-        folder,
-        &target,
-        &["test", "--quiet", "--test", "program"],
-    ))?;
-    let tree = command(
-        folder,
-        &target,
-        &["tree", "--edges=normal,build", "--prefix=none", "--format={p}"],
-    );
+    let mut tally = test_command(command(folder, &target, &["test", "--quiet", "--test", "program"]))?;
+    let tree = command(folder, &target, &["tree", "--edges=normal,build", "--prefix=none", "--format={p}"]);
     let found = present(&output(tree)?, forbidden);
     if !found.is_empty() {
         println!("FAILED: {package} must not need {}", found.join(", "));
@@ -143,15 +118,8 @@ fn outside(workspace: &Workspace, case: &Case, folder: &Path) -> Result<Tally> {
 
 /// Those of `forbidden` that a list of packages, one a line, begins a line with.
 fn present(tree: &str, forbidden: &[&'static str]) -> Vec<&'static str> {
-    let built: Vec<&str> = tree
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    forbidden
-        .iter()
-        .copied()
-        .filter(|name| built.contains(name))
-        .collect()
+    let built: Vec<&str> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    forbidden.iter().copied().filter(|name| built.contains(name)).collect()
 }
 
 fn command(folder: &Path, target: &PathBuf, arguments: &[&str]) -> Command {
@@ -177,9 +145,6 @@ mod tests {
     #[test]
     fn only_whole_names_count() {
         let tree = "program v0.0.0 (/x)\nfa3-sys v0.1.0 (/y)\nthiserror v2.0.0\ncudarc v0.19.10 (*)\n";
-        assert_eq!(
-            present(tree, &["cudarc", "fa3", "sha2", "fa3-sys"]),
-            ["cudarc", "fa3-sys"]
-        );
+        assert_eq!(present(tree, &["cudarc", "fa3", "sha2", "fa3-sys"]), ["cudarc", "fa3-sys"]);
     }
 }

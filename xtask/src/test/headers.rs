@@ -30,12 +30,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
 
     let mut tally = Tally::default();
     let nvrtc = Nvrtc::load(&toolkit.nvrtc(workspace)?)?;
-    println!(
-        "NVRTC {}.{}, {} headers",
-        nvrtc.version.0,
-        nvrtc.version.1,
-        headers.len()
-    );
+    println!("NVRTC {}.{}, {} headers", nvrtc.version.0, nvrtc.version.1, headers.len());
     for arch in Arch::ALL {
         for header in &headers {
             let source = format!("#include <{header}>\nextern \"C\" __global__ void k() {{}}\n");
@@ -43,23 +38,15 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
             tally += report(result, &format!("{header} with NVRTC for {arch}"));
         }
     }
-    let cases: Vec<(Arch, &String)> = Arch::ALL
-        .iter()
-        .flat_map(|arch| headers.iter().map(move |header| (*arch, header)))
-        .collect();
+    let cases: Vec<(Arch, &String)> =
+        Arch::ALL.iter().flat_map(|arch| headers.iter().map(move |header| (*arch, header))).collect();
     let results: Vec<_> = cases
         .par_iter()
         .map(|(arch, header)| {
             let name = format!("{}-{arch}", header.replace('/', "_"));
             let source = scratch.join(format!("{name}.cu"));
             fs::write(&source, format!("#include <{header}>\n")).at(&source)?;
-            compile(
-                &toolkit,
-                &source,
-                *arch,
-                &include,
-                &scratch.join(format!("{name}.ptx")),
-            )
+            compile(&toolkit, &source, *arch, &include, &scratch.join(format!("{name}.ptx")))
         })
         .collect();
     for ((arch, header), result) in cases.iter().zip(results) {
@@ -67,13 +54,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
     }
     for arch in Arch::ALL {
         let output = scratch.join(format!("instructions-{arch}.cubin"));
-        let result = compile(
-            &toolkit,
-            &workspace.root.join(INSTRUCTIONS),
-            arch,
-            &include,
-            &output,
-        );
+        let result = compile(&toolkit, &workspace.root.join(INSTRUCTIONS), arch, &include, &output);
         tally += report(result, &format!("every instruction, assembled for {arch}"));
     }
     Ok(tally)
@@ -101,21 +82,10 @@ fn headers(include: &Path) -> Result<Vec<String>> {
 /// Compiles a file; the extension of `output` says to PTX or on to machine code. Warnings fail.
 fn compile(toolkit: &Toolkit, source: &Path, arch: Arch, include: &Path, output: &PathBuf) -> Result<()> {
     let machine_code = output.extension().is_some_and(|extension| extension == "cubin");
-    let (mode, code) = if machine_code {
-        ("-cubin", arch.target())
-    } else {
-        ("-ptx", arch.virtual_target())
-    };
+    let (mode, code) = if machine_code { ("-cubin", arch.target()) } else { ("-ptx", arch.virtual_target()) };
     let mut command = Command::new(&toolkit.nvcc);
-    command
-        .args(LANGUAGE)
-        .arg(mode)
-        .arg(format!("-gencode=arch={},code={code}", arch.virtual_target()));
-    command
-        .arg(format!("-I{}", include.display()))
-        .arg("-o")
-        .arg(output)
-        .arg(source);
+    command.args(LANGUAGE).arg(mode).arg(format!("-gencode=arch={},code={code}", arch.virtual_target()));
+    command.arg(format!("-I{}", include.display())).arg("-o").arg(output).arg(source);
     let text = process::output(command)?;
     let complaints: Vec<&str> = text.lines().filter(|line| ptxas::is_refused(line)).collect();
     if complaints.is_empty() {

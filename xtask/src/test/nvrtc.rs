@@ -34,16 +34,10 @@ pub(crate) struct Nvrtc {
 
 impl Nvrtc {
     pub(crate) fn load(path: &Path) -> Result<Self> {
-        let fault = |why: String| Error::Answer {
-            program: path.display().to_string(),
-            why,
-        };
+        let fault = |why: String| Error::Answer { program: path.display().to_string(), why };
         // SAFETY: the path is that of NVIDIA's library, whose initialisers have no preconditions.
         let library = unsafe { Library::new(path) }.map_err(|error| fault(error.to_string()))?;
-        let mut nvrtc = Self {
-            library,
-            version: (0, 0),
-        };
+        let mut nvrtc = Self { library, version: (0, 0) };
         let (mut major, mut minor) = (0, 0);
         let version: Symbol<'_, Version> = nvrtc.symbol(c"nvrtcVersion")?;
         // SAFETY: the type is that of the NVRTC documentation, "General Information Query"; both
@@ -58,10 +52,7 @@ impl Nvrtc {
 
     /// Compiles a program for an architecture. Warnings fail, as errors do.
     pub(crate) fn compile(&self, source: &str, arch: Arch, include: &Path) -> Result<()> {
-        let fault = |why: String| Error::Answer {
-            program: "NVRTC".to_owned(),
-            why,
-        };
+        let fault = |why: String| Error::Answer { program: "NVRTC".to_owned(), why };
         let text = |text: String| CString::new(text).map_err(|error| fault(error.to_string()));
         let source = text(source.to_owned())?;
         let options = [
@@ -78,14 +69,7 @@ impl Nvrtc {
         // SAFETY: types as in the NVRTC documentation, "Compilation". The strings live through the
         // call; no header is passed, so both lists may be null.
         let status = unsafe {
-            create(
-                &mut program,
-                source.as_ptr(),
-                c"program.cu".as_ptr(),
-                0,
-                ptr::null(),
-                ptr::null(),
-            )
+            create(&mut program, source.as_ptr(), c"program.cu".as_ptr(), 0, ptr::null(), ptr::null())
         };
         if status != 0 {
             return Err(fault(format!("nvrtcCreateProgram answered {status}")));
@@ -124,9 +108,7 @@ impl Nvrtc {
 
     fn symbol<T>(&self, name: &CStr) -> Result<Symbol<'_, T>> {
         // SAFETY: the callers name each function with its documented type.
-        unsafe { self.library.get(name.to_bytes_with_nul()) }.map_err(|error| Error::Answer {
-            program: "NVRTC".to_owned(),
-            why: error.to_string(),
-        })
+        unsafe { self.library.get(name.to_bytes_with_nul()) }
+            .map_err(|error| Error::Answer { program: "NVRTC".to_owned(), why: error.to_string() })
     }
 }

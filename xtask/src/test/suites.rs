@@ -41,13 +41,7 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
 
 /// Unit, integration and documentation tests, with the default features and the shared cases.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
-    test_command(workspace.cargo([
-        "test",
-        "--workspace",
-        "--no-fail-fast",
-        "--features",
-        "fa3/testing",
-    ]))
+    test_command(workspace.cargo(["test", "--workspace", "--no-fail-fast", "--features", "fa3/testing"]))
 }
 
 pub(crate) fn docs(workspace: &Workspace) -> Result<Tally> {

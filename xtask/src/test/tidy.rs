@@ -12,14 +12,8 @@ use crate::workspace::Workspace;
 use rules::{File, RULES};
 
 /// Files that have to be there, for the repository and for each package.
-const REPOSITORY_FILES: [&str; 6] = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "CHANGELOG.md",
-    "LICENSE-APACHE",
-    "LICENSE-MIT",
-    ".ci/run",
-];
+const REPOSITORY_FILES: [&str; 6] =
+    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", ".ci/run"];
 const PACKAGE_FILES: [&str; 1] = ["README.md"];
 const LICENSE: &str = "MIT OR Apache-2.0";
 
@@ -31,18 +25,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
         tally += report(rule.says, &violations);
     }
     tally += report("all test data together at most 8 MB", &rules::data_total(&files));
-    tally += report(
-        "every needed file exists and says something",
-        &absent(workspace, &files),
-    );
-    tally += report(
-        "every package has the licence of the project",
-        &licences(workspace),
-    );
-    tally += report(
-        "every kernel source is in its crate's table, and the other way round",
-        &tables(&files),
-    );
+    tally += report("every needed file exists and says something", &absent(workspace, &files));
+    tally += report("every package has the licence of the project", &licences(workspace));
+    tally += report("every kernel source is in its crate's table, and the other way round", &tables(&files));
     Ok(tally)
 }
 
@@ -66,10 +51,7 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
         let path = workspace.root.join(name);
         // A file that is deleted and not yet committed is listed too.
         if path.is_file() {
-            files.push(File {
-                path: name.to_owned(),
-                contents: std::fs::read(&path).at(&path)?,
-            });
+            files.push(File { path: name.to_owned(), contents: std::fs::read(&path).at(&path)? });
         }
     }
     Ok(files)
@@ -77,60 +59,33 @@ fn files(workspace: &Workspace) -> Result<Vec<File>> {
 
 fn absent(workspace: &Workspace, files: &[File]) -> Vec<String> {
     let of_package = |package: &Path| {
-        let folder = package
-            .strip_prefix(&workspace.root)
-            .unwrap_or(package)
-            .to_path_buf();
+        let folder = package.strip_prefix(&workspace.root).unwrap_or(package).to_path_buf();
         PACKAGE_FILES.map(|name| folder.join(name).to_string_lossy().into_owned())
     };
-    let packages = workspace
-        .packages
-        .iter()
-        .flat_map(|package| of_package(package.root()));
-    let needed = REPOSITORY_FILES
-        .iter()
-        .map(|name| (*name).to_owned())
-        .chain(packages);
+    let packages = workspace.packages.iter().flat_map(|package| of_package(package.root()));
+    let needed = REPOSITORY_FILES.iter().map(|name| (*name).to_owned()).chain(packages);
     let exists = |path: &String| {
-        files
-            .iter()
-            .any(|file| file.path == *path && file.contents.split(|byte| *byte == b'\n').count() > 3)
+        files.iter().any(|file| file.path == *path && file.contents.split(|byte| *byte == b'\n').count() > 3)
     };
     needed.filter(|path| !exists(path)).collect()
 }
 
 fn licences(workspace: &Workspace) -> Vec<String> {
     let other = |license: &Option<String>| license.as_deref() != Some(LICENSE);
-    let packages = workspace
-        .packages
-        .iter()
-        .filter(|package| other(&package.license));
-    packages
-        .map(|package| format!("{}: {:?}, not {LICENSE}", package.name, package.license))
-        .collect()
+    let packages = workspace.packages.iter().filter(|package| other(&package.license));
+    packages.map(|package| format!("{}: {:?}, not {LICENSE}", package.name, package.license)).collect()
 }
 
 fn tables(files: &[File]) -> Vec<String> {
     let crates = tables::crates();
     let listed: Vec<String> = crates
         .iter()
-        .flat_map(|owner| {
-            owner
-                .units
-                .iter()
-                .map(|unit| format!("{}/{}", owner.package, unit.source))
-        })
+        .flat_map(|owner| owner.units.iter().map(|unit| format!("{}/{}", owner.package, unit.source)))
         .collect();
     let is_kernel = |path: &str| path.ends_with(".cu") && path.contains("/kernels/");
-    let unlisted = files
-        .iter()
-        .filter(|file| is_kernel(&file.path) && !listed.contains(&file.path));
-    let mut violations: Vec<String> = unlisted
-        .map(|file| format!("{} is in no table", file.path))
-        .collect();
-    let lost = listed
-        .iter()
-        .filter(|path| !files.iter().any(|file| file.path == **path));
+    let unlisted = files.iter().filter(|file| is_kernel(&file.path) && !listed.contains(&file.path));
+    let mut violations: Vec<String> = unlisted.map(|file| format!("{} is in no table", file.path)).collect();
+    let lost = listed.iter().filter(|path| !files.iter().any(|file| file.path == **path));
     violations.extend(lost.map(|path| format!("{path} is in a table and does not exist")));
     violations.dedup();
     violations

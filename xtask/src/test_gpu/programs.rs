@@ -32,12 +32,8 @@ pub(super) fn tests(workspace: &Workspace) -> Result<Vec<Program>> {
         if names.is_empty() {
             continue;
         }
-        let mut command = workspace.cargo([
-            "test",
-            "--release",
-            "--no-run",
-            "--message-format=json-render-diagnostics",
-        ]);
+        let mut command =
+            workspace.cargo(["test", "--release", "--no-run", "--message-format=json-render-diagnostics"]);
         command.args(["--package", &package.name, "--features", FEATURE]);
         command.args(names.iter().map(|name| format!("--test={name}")));
         programs.extend(build(package, command)?);
@@ -56,10 +52,9 @@ pub(super) fn example(workspace: &Workspace, name: &str) -> Result<Program> {
     let mut command = workspace.example_command("build", name)?;
     command.arg("--message-format=json-render-diagnostics");
     let mut programs = build(package, command)?;
-    programs.pop().ok_or_else(|| Error::Answer {
-        program: "cargo build".into(),
-        why: format!("it built no {name}"),
-    })
+    programs
+        .pop()
+        .ok_or_else(|| Error::Answer { program: "cargo build".into(), why: format!("it built no {name}") })
 }
 
 fn build(package: &Package, command: Command) -> Result<Vec<Program>> {
@@ -85,12 +80,8 @@ fn executables(messages: &str) -> Vec<(String, PathBuf)> {
     struct Target {
         name: String,
     }
-    let messages = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Message>(line).ok());
-    messages
-        .filter_map(|message| Some((message.target?.name, message.executable?)))
-        .collect()
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
+    messages.filter_map(|message| Some((message.target?.name, message.executable?))).collect()
 }
 
 #[cfg(test)]
@@ -104,9 +95,6 @@ mod tests {
 {"reason":"compiler-artifact","target":{"name":"forward","kind":["test"]},"executable":"/t/forward-1"}
 {"reason":"build-finished","success":true}
 "#;
-        assert_eq!(
-            executables(messages),
-            [("forward".to_owned(), PathBuf::from("/t/forward-1"))]
-        );
+        assert_eq!(executables(messages), [("forward".to_owned(), PathBuf::from("/t/forward-1"))]);
     }
 }

@@ -58,42 +58,27 @@ impl WheelSet {
         }
         require_pip()?;
         let target = workspace.target.join(self.folder);
-        let partial = workspace
-            .target
-            .join(format!("{}.partial-{}", self.folder, std::process::id()));
+        let partial = workspace.target.join(format!("{}.partial-{}", self.folder, std::process::id()));
         eprintln!("fetching {} with pip into {} ...", self.what, target.display());
         if partial.exists() {
             fs::remove_dir_all(&partial).at(&partial)?;
         }
         let mut command = Command::new("python3");
         command
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--no-deps",
-                "--only-binary=:all:",
-                "--disable-pip-version-check",
-            ])
+            .args(["-m", "pip", "install", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"])
             .args(["--no-input", "--progress-bar=off", "--target"])
             .arg(&partial)
             .args(self.wheels);
         let finished = process::measure(command)?;
         if !finished.status.success() {
             fs::remove_dir_all(&partial).ok();
-            return Err(Error::Pip {
-                output: finished.output,
-                oldest: OLDEST_TEXT,
-            });
+            return Err(Error::Pip { output: finished.output, oldest: OLDEST_TEXT });
         }
         if let Err(error) = fs::rename(&partial, &target) {
             fs::remove_dir_all(&partial).ok();
             // Another process may have been as far at the same time; then its copy serves.
             if !self.is_installed(workspace) {
-                return Err(Error::File {
-                    path: target,
-                    source: error,
-                });
+                return Err(Error::File { path: target, source: error });
             }
         }
         eprintln!("fetched in {:.0} s", finished.elapsed.as_secs_f64());
@@ -102,10 +87,7 @@ impl WheelSet {
 }
 
 fn require_pip() -> Result<()> {
-    let fault = |why: &str| Error::Python {
-        why: why.to_owned(),
-        oldest: OLDEST_TEXT,
-    };
+    let fault = |why: &str| Error::Python { why: why.to_owned(), oldest: OLDEST_TEXT };
     let mut command = Command::new("python3");
     command.args(["-m", "pip", "--version"]);
     match process::measure(command) {

@@ -41,10 +41,7 @@ fn parse(output: &str) -> Option<Version> {
     let (_, rest) = output.split_once("release ")?;
     let (number, _) = rest.split_once(',')?;
     let (major, minor) = number.split_once('.')?;
-    Some(Version {
-        major: major.parse().ok()?,
-        minor: minor.parse().ok()?,
-    })
+    Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
 #[cfg(test)]

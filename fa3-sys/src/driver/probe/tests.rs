@@ -56,25 +56,10 @@ fn stub(version: i32, init: u32, devices: i32) -> String {
 #[test]
 fn a_missing_library_is_named_with_what_the_loader_said() {
     let error = run(Path::new("libcuda-of-no-machine.so.1")).unwrap_err();
-    let DriverError::DriverNotFound {
-        library,
-        reason,
-        needed,
-    } = &error
-    else {
-        panic!("{error}")
-    };
-    assert_eq!(
-        (library.as_str(), *needed),
-        ("libcuda-of-no-machine.so.1", MIN_DRIVER_VERSION)
-    );
+    let DriverError::DriverNotFound { library, reason, needed } = &error else { panic!("{error}") };
+    assert_eq!((library.as_str(), *needed), ("libcuda-of-no-machine.so.1", MIN_DRIVER_VERSION));
     assert!(reason.contains("libcuda-of-no-machine.so.1"), "{reason}");
-    assert!(
-        error
-            .to_string()
-            .contains("install an NVIDIA driver for CUDA 13.0"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("install an NVIDIA driver for CUDA 13.0"), "{error}");
 }
 
 #[test]
@@ -90,33 +75,12 @@ fn a_file_that_is_no_library_is_not_found() {
 fn an_incomplete_library_is_told_by_the_first_missing_function() {
     let folder = Folder::new("empty");
     let error = run(&folder.library("", [])).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            DriverError::DriverIncomplete {
-                symbol: "cuDriverGetVersion",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, DriverError::DriverIncomplete { symbol: "cuDriverGetVersion", .. }), "{error}");
 
     let folder = Folder::new("incomplete");
-    let symbols = REQUIRED
-        .iter()
-        .copied()
-        .filter(|&symbol| symbol != "cuLaunchKernelEx");
+    let symbols = REQUIRED.iter().copied().filter(|&symbol| symbol != "cuLaunchKernelEx");
     let error = run(&folder.library(&stub(13_000, 0, 1), symbols)).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            DriverError::DriverIncomplete {
-                symbol: "cuLaunchKernelEx",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, DriverError::DriverIncomplete { symbol: "cuLaunchKernelEx", .. }), "{error}");
 }
 
 #[test]
@@ -124,13 +88,7 @@ fn an_old_driver_is_old_even_where_functions_are_missing() {
     let folder = Folder::new("old");
     let error = run(&folder.library(&stub(12_090, 0, 1), ["cuInit"])).unwrap_err();
     let found = DriverVersion { major: 12, minor: 9 };
-    assert_eq!(
-        error,
-        DriverError::DriverTooOld {
-            found,
-            needed: MIN_DRIVER_VERSION
-        }
-    );
+    assert_eq!(error, DriverError::DriverTooOld { found, needed: MIN_DRIVER_VERSION });
     assert!(error.to_string().contains("12.9"), "{error}");
 }
 
@@ -138,10 +96,7 @@ fn an_old_driver_is_old_even_where_functions_are_missing() {
 fn a_whole_driver_is_accepted() {
     let folder = Folder::new("whole");
     let driver = run(&folder.library(&stub(13_020, 0, 4), REQUIRED.iter().copied())).unwrap();
-    assert_eq!(
-        (driver.version().to_string().as_str(), driver.device_count()),
-        ("13.2", 4)
-    );
+    assert_eq!((driver.version().to_string().as_str(), driver.device_count()), ("13.2", 4));
 }
 
 #[test]
@@ -157,19 +112,8 @@ fn no_device_is_said_by_either_call() {
 fn other_codes_are_named_by_the_driver() {
     let folder = Folder::new("code");
     let error = run(&folder.library(&stub(13_000, 803, 1), REQUIRED.iter().copied())).unwrap_err();
-    let DriverError::Api {
-        call: "cuInit",
-        code: 803,
-        name,
-        text,
-    } = &error
-    else {
-        panic!("{error}")
-    };
-    assert_eq!(
-        (name.as_str(), text.as_str()),
-        ("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "display driver")
-    );
+    let DriverError::Api { call: "cuInit", code: 803, name, text } = &error else { panic!("{error}") };
+    assert_eq!((name.as_str(), text.as_str()), ("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "display driver"));
 
     let folder = Folder::new("unknown-code");
     let error = run(&folder.library(&stub(13_000, 5555, 1), REQUIRED.iter().copied())).unwrap_err();

@@ -12,13 +12,7 @@ pub(super) fn im2col_rank(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), 
         return Ok(());
     }
     let limit = Limit::Range { min: 3, max: 5 };
-    visit(number(
-        Rule::Im2colRank,
-        "tensorRank",
-        None,
-        rank_number(desc.rank()),
-        limit,
-    ))
+    visit(number(Rule::Im2colRank, "tensorRank", None, rank_number(desc.rank()), limit))
 }
 
 /// `pixelBoxLowerCorner`, `pixelBoxUpperCorner`: 16 bits a dimension for one spatial dimension, 8
@@ -28,10 +22,7 @@ pub(super) fn corner_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(),
         return Ok(());
     };
     let limit = match desc.rank() {
-        3 => Limit::Range {
-            min: -32_768,
-            max: 32_767,
-        },
+        3 => Limit::Range { min: -32_768, max: 32_767 },
         4 => Limit::Range { min: -128, max: 127 },
         5 => Limit::Range { min: -16, max: 15 },
         _ => return Ok(()),
@@ -53,20 +44,13 @@ pub(super) fn corner_area(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), 
         return Ok(());
     };
     let first = usize::from(desc.interleave() == Interleave::None);
-    let spatial = desc
-        .extents()
-        .iter()
-        .skip(first)
-        .take(desc.rank().saturating_sub(2));
+    let spatial = desc.extents().iter().skip(first).take(desc.rank().saturating_sub(2));
     let offsets = columns.lower_corner().iter().zip(columns.upper_corner());
     (0..)
         .zip(spatial.zip(offsets))
         .map(|(dim, (&extent, (&lower, &upper)))| {
             let end = (extent as i32).wrapping_add(upper);
-            let limit = Limit::Range {
-                min: i128::from(lower) + 1,
-                max: i32::MAX.into(),
-            };
+            let limit = Limit::Range { min: i128::from(lower) + 1, max: i32::MAX.into() };
             number(Rule::CornerArea, "pixelBox", Some(dim), end, limit)
         })
         .try_for_each(visit)
@@ -87,11 +71,5 @@ pub(super) fn pixel_range(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), 
         return Ok(());
     };
     let limit = Limit::Range { min: 1, max: 1024 };
-    visit(number(
-        Rule::PixelRange,
-        "pixelsPerColumn",
-        None,
-        columns.pixels,
-        limit,
-    ))
+    visit(number(Rule::PixelRange, "pixelsPerColumn", None, columns.pixels, limit))
 }

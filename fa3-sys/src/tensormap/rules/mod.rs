@@ -55,18 +55,13 @@ pub(super) const SHAPE_RULES: [ShapeRule; 22] = [
 ];
 
 /// The rules about the address, in the order in which they are checked.
-pub(super) const ADDRESS_RULES: [AddressRule; 3] = [
-    tensor::address_alignment,
-    tensor::interleave_address_alignment,
-    tensor::padded_address_alignment,
-];
+pub(super) const ADDRESS_RULES: [AddressRule; 3] =
+    [tensor::address_alignment, tensor::interleave_address_alignment, tensor::padded_address_alignment];
 
 /// A check of a row of the box, or of a pixel's channels, in elements.
 fn row(rule: Rule, desc: &TensorMapDesc, limit: Limit) -> Check {
     match desc.access() {
-        Access::Tiled {
-            box_extents: [row, ..],
-        } => number(rule, "boxDim", Some(0), *row, limit),
+        Access::Tiled { box_extents: [row, ..] } => number(rule, "boxDim", Some(0), *row, limit),
         Access::Im2col(columns) => number(rule, "channelsPerPixel", None, columns.channels, limit),
     }
 }
@@ -74,9 +69,7 @@ fn row(rule: Rule, desc: &TensorMapDesc, limit: Limit) -> Check {
 /// Elements of the smallest row that is a whole number of both elements and 16 bytes.
 fn elements_of_16_bytes(data_type: DataType) -> i128 {
     // 128 bits by their greatest common divisor, a power of two, with the element's.
-    128_i128
-        .checked_shr(data_type.bits().trailing_zeros())
-        .unwrap_or(1)
+    128_i128.checked_shr(data_type.bits().trailing_zeros()).unwrap_or(1)
 }
 
 fn columns(desc: &TensorMapDesc) -> Option<&Im2col> {
@@ -112,25 +105,11 @@ fn number(
     value: impl Into<i128>,
     limit: Limit,
 ) -> Check {
-    Check {
-        rule,
-        argument,
-        index,
-        value: Value::Number(value.into()),
-        limit,
-        granule: 1,
-    }
+    Check { rule, argument, index, value: Value::Number(value.into()), limit, granule: 1 }
 }
 
 fn name(rule: Rule, argument: &'static str, value: &'static str, allowed: &'static [&'static str]) -> Check {
-    Check {
-        rule,
-        argument,
-        index: None,
-        value: Value::Name(value),
-        limit: Limit::OneOf(allowed),
-        granule: 1,
-    }
+    Check { rule, argument, index: None, value: Value::Name(value), limit: Limit::OneOf(allowed), granule: 1 }
 }
 
 fn rank_number(rank: usize) -> i128 {

@@ -69,13 +69,8 @@ pub(super) fn box_size(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), Ten
     let (argument, elements) = match desc.access() {
         Access::Tiled { .. } => {
             let sizes = desc.box_extents().unwrap_or_default().iter();
-            let whole = sizes
-                .zip(desc.element_strides())
-                .map(|(&size, &step)| size / step.max(1));
-            (
-                "boxDim in bytes",
-                whole.map(i128::from).fold(1, i128::saturating_mul),
-            )
+            let whole = sizes.zip(desc.element_strides()).map(|(&size, &step)| size / step.max(1));
+            ("boxDim in bytes", whole.map(i128::from).fold(1, i128::saturating_mul))
         }
         Access::Im2col(columns) => (
             "channelsPerPixel × pixelsPerColumn in bytes",
@@ -106,21 +101,13 @@ pub(super) fn padded_interleave(desc: &TensorMapDesc, visit: Visit<'_>) -> Resul
         return Ok(());
     }
     const ALLOWED: &[&str] = &[Interleave::None.name()];
-    visit(name(
-        Rule::PaddedInterleave,
-        "interleave",
-        desc.interleave().name(),
-        ALLOWED,
-    ))
+    visit(name(Rule::PaddedInterleave, "interleave", desc.interleave().name(), ALLOWED))
 }
 
 /// `swizzle`: the lists for the two padded types. Some are for loads only, or for stores only.
 pub(super) fn padded_swizzle(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), TensorMapError> {
-    const FOUR_BIT: &[&str] = &[
-        Swizzle::None.name(),
-        Swizzle::Bytes128.name(),
-        Swizzle::Bytes128Atom32.name(),
-    ];
+    const FOUR_BIT: &[&str] =
+        &[Swizzle::None.name(), Swizzle::Bytes128.name(), Swizzle::Bytes128Atom32.name()];
     const SIX_BIT: &[&str] = &[
         Swizzle::None.name(),
         Swizzle::Bytes128.name(),
@@ -132,12 +119,7 @@ pub(super) fn padded_swizzle(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(
         DataType::U6x16Align16 => SIX_BIT,
         _ => return Ok(()),
     };
-    visit(name(
-        Rule::PaddedSwizzle,
-        "swizzle",
-        desc.swizzle().name(),
-        allowed,
-    ))
+    visit(name(Rule::PaddedSwizzle, "swizzle", desc.swizzle().name(), allowed))
 }
 
 /// `oobFill`: NaN only for floating-point types, which the packed ones are not.
@@ -154,12 +136,7 @@ pub(super) fn float_fill(desc: &TensorMapDesc, visit: Visit<'_>) -> Result<(), T
         DataType::Tf32.name(),
         DataType::Tf32Ftz.name(),
     ];
-    visit(name(
-        Rule::FloatFill,
-        "tensorDataType",
-        desc.data_type().name(),
-        FLOATS,
-    ))
+    visit(name(Rule::FloatFill, "tensorDataType", desc.data_type().name(), FLOATS))
 }
 
 /// PTX ISA, "tensormap.replace", Target ISA Notes: sub-byte element types and swizzle atoms came

@@ -4,12 +4,8 @@ use super::*;
 
 #[test]
 fn im2col_needs_3_dimensions() {
-    for (rank, expected) in [
-        (1, Err(Rule::Im2colRank)),
-        (2, Err(Rule::Im2colRank)),
-        (3, Ok(())),
-        (5, Ok(())),
-    ] {
+    for (rank, expected) in [(1, Err(Rule::Im2colRank)), (2, Err(Rule::Im2colRank)), (3, Ok(())), (5, Ok(()))]
+    {
         assert_eq!(shape(&im2col(rank, 0, 0, 64, 64)), expected, "{rank}");
     }
 }
@@ -19,16 +15,8 @@ fn corners_fit_their_bits() {
     for (rank, min, max) in [(3, -32_768, 32_767), (4, -128, 127), (5, -16, 15)] {
         for (offset, legal) in [(min - 1, false), (min, true), (max, true), (max + 1, false)] {
             let expected = if legal { Ok(()) } else { Err(Rule::CornerRange) };
-            assert_eq!(
-                shape(&im2col(rank, offset, 0, 64, 64)),
-                expected,
-                "{rank} {offset}"
-            );
-            assert_eq!(
-                shape(&im2col(rank, 0, offset, 64, 64)),
-                expected,
-                "{rank} {offset}"
-            );
+            assert_eq!(shape(&im2col(rank, offset, 0, 64, 64)), expected, "{rank} {offset}");
+            assert_eq!(shape(&im2col(rank, 0, offset, 64, 64)), expected, "{rank} {offset}");
         }
     }
 }
@@ -55,16 +43,7 @@ fn im2col_boxes_hold_a_pixel() {
 #[test]
 fn im2col_boxes_end_within_31_bits() {
     let width = |extent: u64, lower: i32, upper: i32| {
-        TensorMapDesc::im2col(
-            DataType::F16,
-            &[64, extent, 2],
-            &[64; 2],
-            &[lower],
-            &[upper],
-            8,
-            8,
-        )
-        .unwrap()
+        TensorMapDesc::im2col(DataType::F16, &[64, extent, 2], &[64; 2], &[lower], &[upper], 8, 8).unwrap()
     };
     for (extent, lower, upper, legal) in [
         ((1 << 31) - 1, 0, 0, true),

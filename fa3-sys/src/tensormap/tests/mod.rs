@@ -42,12 +42,8 @@ fn im2col(rank: usize, lower: i32, upper: i32, channels: u32, pixels: u32) -> Te
 
 /// `Ok` when legal, the rule that is named otherwise. At most one rule is broken.
 fn verdict(desc: &TensorMapDesc, address: u64) -> Result<(), Rule> {
-    let mut broken: Vec<_> = desc
-        .checks(address)
-        .iter()
-        .filter(|check| !check.holds())
-        .map(|check| check.rule)
-        .collect();
+    let mut broken: Vec<_> =
+        desc.checks(address).iter().filter(|check| !check.holds()).map(|check| check.rule).collect();
     broken.dedup();
     assert!(broken.len() <= 1, "{desc} breaks {broken:?}");
     let result = desc.validate(address).map_err(|error| error.rule());
@@ -74,10 +70,7 @@ fn messages_say_what_would_do() {
     );
     let desc = TensorMapDesc::contiguous(DataType::U8, &[64, 100], &[64, 30]).unwrap();
     assert_eq!(
-        desc.with_fill(Fill::NanRequestZeroFma)
-            .validate_shape()
-            .unwrap_err()
-            .to_string(),
+        desc.with_fill(Fill::NanRequestZeroFma).validate_shape().unwrap_err().to_string(),
         "tensorDataType = u8, but only floating-point types can be filled with NaN: f16, f32, f64, bf16, f32-ftz, \
          tf32, tf32-ftz would do (CUDA driver API, cuTensorMapEncodeTiled/Im2col, oobFill)"
     );
@@ -88,10 +81,7 @@ fn messages_say_what_would_do() {
          would do (observed of driver 580.159, CUDA 13.0)"
     );
     assert_eq!(
-        desc.with_swizzle(Swizzle::Bytes128Atom32)
-            .supported_on(Arch::Sm90a)
-            .unwrap_err()
-            .to_string(),
+        desc.with_swizzle(Swizzle::Bytes128Atom32).supported_on(Arch::Sm90a).unwrap_err().to_string(),
         "128B-atom32B = sm_90a, but the device's architecture must have the element type and the swizzle: sm_100a \
          would do (PTX ISA, tensormap.replace, Target ISA Notes)"
     );
@@ -102,18 +92,9 @@ fn box_bytes_count_what_is_loaded() {
     let desc = tiled_with(DataType::Bf16, 3, 128, 64, 64);
     assert_eq!(desc.box_bytes(), Some(64 * 4 * 4 * 2));
     // The step of dimension 0 is ignored, those of the others round up.
-    assert_eq!(
-        desc.with_element_strides(&[4, 3, 8]).unwrap().box_bytes(),
-        Some(64 * 2 * 2)
-    );
-    assert_eq!(
-        tiled_with(DataType::U4x16Align8, 1, 128, 64, 128).box_bytes(),
-        Some(64)
-    );
-    assert_eq!(
-        tiled_with(DataType::U6x16Align16, 1, 128, 64, 128).box_bytes(),
-        Some(128)
-    );
+    assert_eq!(desc.with_element_strides(&[4, 3, 8]).unwrap().box_bytes(), Some(64 * 2 * 2));
+    assert_eq!(tiled_with(DataType::U4x16Align8, 1, 128, 64, 128).box_bytes(), Some(64));
+    assert_eq!(tiled_with(DataType::U6x16Align16, 1, 128, 64, 128).box_bytes(), Some(128));
     assert_eq!(im2col(4, 0, 0, 64, 100).box_bytes(), Some(64 * 100 * 2));
     assert_eq!(desc.with_interleave(Interleave::Bytes16).box_bytes(), None);
     let huge = TensorMapDesc::tiled(DataType::F64, &[1; 5], &[64; 4], &[u32::MAX; 5]).unwrap();

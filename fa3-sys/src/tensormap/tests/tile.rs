@@ -26,11 +26,7 @@ fn box_rows_are_multiples_of_16_bytes() {
         let desc = |row| tiled_with(data_type, 3, 128, 64, row);
         assert_eq!(shape(&desc(row)), Ok(()), "{data_type}");
         for row in [row - 1, row + 1] {
-            assert_eq!(
-                shape(&desc(row)),
-                Err(Rule::BoxRowGranularity),
-                "{data_type} {row}"
-            );
+            assert_eq!(shape(&desc(row)), Err(Rule::BoxRowGranularity), "{data_type} {row}");
             for interleave in [Interleave::Bytes16, Interleave::Bytes32] {
                 assert_eq!(
                     shape(&desc(row).with_interleave(interleave)),
@@ -44,11 +40,7 @@ fn box_rows_are_multiples_of_16_bytes() {
     }
     for interleave in Interleave::ALL {
         for (channels, legal) in [(7, false), (8, true), (9, false), (24, true)] {
-            let expected = if legal {
-                Ok(())
-            } else {
-                Err(Rule::ChannelGranularity)
-            };
+            let expected = if legal { Ok(()) } else { Err(Rule::ChannelGranularity) };
             let columns = im2col(4, 0, 0, channels, 64).with_interleave(interleave);
             assert_eq!(shape(&columns), expected, "{channels} {interleave}");
         }
@@ -57,24 +49,14 @@ fn box_rows_are_multiples_of_16_bytes() {
 
 #[test]
 fn padded_types_have_rows_of_128() {
-    for (row, expected) in [
-        (64, Err(Rule::PaddedBoxRow)),
-        (128, Ok(())),
-        (192, Err(Rule::PaddedBoxRow)),
-    ] {
+    for (row, expected) in [(64, Err(Rule::PaddedBoxRow)), (128, Ok(())), (192, Err(Rule::PaddedBoxRow))] {
         for data_type in [DataType::U4x16Align16, DataType::U6x16Align16] {
-            assert_eq!(
-                shape(&tiled_with(data_type, 3, 128, 64, row)),
-                expected,
-                "{data_type} {row}"
-            );
+            assert_eq!(shape(&tiled_with(data_type, 3, 128, 64, row)), expected, "{data_type} {row}");
         }
     }
-    for (channels, expected) in [
-        (127, Err(Rule::PaddedBoxRow)),
-        (128, Ok(())),
-        (129, Err(Rule::PaddedBoxRow)),
-    ] {
+    for (channels, expected) in
+        [(127, Err(Rule::PaddedBoxRow)), (128, Ok(())), (129, Err(Rule::PaddedBoxRow))]
+    {
         let corners = [0];
         let desc = TensorMapDesc::im2col(
             DataType::U6x16Align16,
@@ -92,18 +74,10 @@ fn padded_types_have_rows_of_128() {
 #[test]
 fn element_strides_are_1_to_8() {
     for (step, legal) in [(0, false), (1, true), (8, true), (9, false)] {
-        let expected = if legal {
-            Ok(())
-        } else {
-            Err(Rule::ElementStrideRange)
-        };
+        let expected = if legal { Ok(()) } else { Err(Rule::ElementStrideRange) };
         let desc = tiled(DataType::F16, 3);
         for steps in [[1, step, 1], [1, 1, step]] {
-            assert_eq!(
-                shape(&desc.with_element_strides(&steps).unwrap()),
-                expected,
-                "{steps:?}"
-            );
+            assert_eq!(shape(&desc.with_element_strides(&steps).unwrap()), expected, "{steps:?}");
         }
         let first = desc.with_element_strides(&[step, 1, 1]).unwrap();
         let ignored = expected.map_err(|_| Rule::IgnoredElementStrideRange);
@@ -137,11 +111,7 @@ fn boxes_are_up_to_228_kib() {
         let desc = built(sizes, steps);
         assert_eq!(shape(&desc), expected, "{desc}");
         if sizes.len() >= 3 {
-            assert_eq!(
-                shape(&desc.with_interleave(Interleave::Bytes16)),
-                expected,
-                "{desc}"
-            );
+            assert_eq!(shape(&desc.with_interleave(Interleave::Bytes16)), expected, "{desc}");
         }
     }
     let columns = |channels, pixels| im2col(4, 0, 0, channels, pixels);
@@ -156,30 +126,14 @@ fn boxes_are_up_to_228_kib() {
 
 #[test]
 fn swizzled_rows_fit_the_span() {
-    for swizzle in [
-        Swizzle::Bytes32,
-        Swizzle::Bytes64,
-        Swizzle::Bytes128,
-        Swizzle::Bytes128Atom64,
-    ] {
+    for swizzle in [Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128, Swizzle::Bytes128Atom64] {
         let span = u32::try_from(swizzle.span_bytes().unwrap()).unwrap();
-        let rows = [
-            (DataType::U8, span, 16),
-            (DataType::Bf16, span / 2, 8),
-            (DataType::F64, span / 8, 2),
-        ];
+        let rows = [(DataType::U8, span, 16), (DataType::Bf16, span / 2, 8), (DataType::F64, span / 8, 2)];
         for (data_type, row, step) in rows {
             let desc = |row| tiled_with(data_type, 3, 128, 64, row).with_swizzle(swizzle);
             assert_eq!(shape(&desc(row)), Ok(()), "{data_type} {swizzle}");
-            assert_eq!(
-                shape(&desc(row + step)),
-                Err(Rule::SwizzleSpan),
-                "{data_type} {swizzle}"
-            );
-            assert_eq!(
-                shape(&desc(row + step).with_interleave(Interleave::Bytes16)),
-                Ok(())
-            );
+            assert_eq!(shape(&desc(row + step)), Err(Rule::SwizzleSpan), "{data_type} {swizzle}");
+            assert_eq!(shape(&desc(row + step).with_interleave(Interleave::Bytes16)), Ok(()));
         }
         let columns = |channels| im2col(4, 0, 0, channels, 64).with_swizzle(swizzle);
         assert_eq!(shape(&columns(span / 2)), Ok(()), "{swizzle}");
@@ -192,11 +146,7 @@ fn interleaved_layouts_take_every_swizzle() {
     for interleave in Interleave::ALL {
         for swizzle in Swizzle::ALL {
             let desc = tiled_with(DataType::F16, 3, 128, 64, 8).with_interleave(interleave);
-            assert_eq!(
-                shape(&desc.with_swizzle(swizzle)),
-                Ok(()),
-                "{interleave} {swizzle}"
-            );
+            assert_eq!(shape(&desc.with_swizzle(swizzle)), Ok(()), "{interleave} {swizzle}");
         }
     }
 }
@@ -206,33 +156,17 @@ fn padded_types_have_their_own_swizzles_and_no_interleave() {
     use Swizzle::{Bytes128, Bytes128Atom32, Bytes128Atom64, None};
     let allowed = [
         (DataType::U4x16Align16, &[None, Bytes128, Bytes128Atom32][..]),
-        (
-            DataType::U6x16Align16,
-            &[None, Bytes128, Bytes128Atom32, Bytes128Atom64][..],
-        ),
+        (DataType::U6x16Align16, &[None, Bytes128, Bytes128Atom32, Bytes128Atom64][..]),
     ];
     for (data_type, swizzles) in allowed {
-        for swizzle in [
-            None,
-            Bytes128,
-            Bytes128Atom32,
-            Swizzle::Bytes128Atom32Flip8,
-            Bytes128Atom64,
-        ] {
+        for swizzle in [None, Bytes128, Bytes128Atom32, Swizzle::Bytes128Atom32Flip8, Bytes128Atom64] {
             let desc = tiled_with(data_type, 3, 128, 64, 128).with_swizzle(swizzle);
-            let expected = if swizzles.contains(&swizzle) {
-                Ok(())
-            } else {
-                Err(Rule::PaddedSwizzle)
-            };
+            let expected = if swizzles.contains(&swizzle) { Ok(()) } else { Err(Rule::PaddedSwizzle) };
             assert_eq!(shape(&desc), expected, "{desc}");
         }
     }
     let sliced = |data_type| tiled_with(data_type, 3, 128, 64, 128).with_interleave(Interleave::Bytes16);
-    assert_eq!(
-        shape(&sliced(DataType::U6x16Align16)),
-        Err(Rule::PaddedInterleave)
-    );
+    assert_eq!(shape(&sliced(DataType::U6x16Align16)), Err(Rule::PaddedInterleave));
     assert_eq!(shape(&sliced(DataType::U4x16Align16)), Ok(()));
 }
 
@@ -240,11 +174,7 @@ fn padded_types_have_their_own_swizzles_and_no_interleave() {
 fn only_floats_are_filled_with_nan() {
     for data_type in DataType::ALL {
         let desc = tiled_with(data_type, 3, 128, 64, 128).with_fill(Fill::NanRequestZeroFma);
-        let expected = if data_type.is_float() {
-            Ok(())
-        } else {
-            Err(Rule::FloatFill)
-        };
+        let expected = if data_type.is_float() { Ok(()) } else { Err(Rule::FloatFill) };
         assert_eq!(shape(&desc), expected, "{data_type}");
     }
 }

@@ -20,21 +20,14 @@ fn rings() -> impl Iterator<Item = Protocol> {
 fn every_interleaving_of_the_ring_is_right() {
     for ring in rings() {
         let explored = ring.explore().unwrap_or_else(|error| panic!("{ring:?}: {error}"));
-        assert!(
-            explored.states > usize::from(ring.tiles) * ring.producer.len(),
-            "{ring:?}: {explored:?}"
-        );
+        assert!(explored.states > usize::from(ring.tiles) * ring.producer.len(), "{ring:?}: {explored:?}");
     }
 }
 
 #[test]
 fn bytes_may_be_expected_after_the_load_is_issued() {
     for mut ring in rings() {
-        replace(
-            &mut ring.producer,
-            &[Step::EXPECT, Step::Load],
-            &[Step::Load, Step::EXPECT],
-        );
+        replace(&mut ring.producer, &[Step::EXPECT, Step::Load], &[Step::Load, Step::EXPECT]);
         assert!(ring.explore().is_ok(), "{ring:?}");
     }
 }
@@ -70,10 +63,7 @@ fn is_miscount(violation: Violation) -> bool {
 
 /// Replaces the one run of `from` in `steps`.
 fn replace(steps: &mut Vec<Step>, from: &[Step], to: &[Step]) {
-    let at = steps
-        .windows(from.len())
-        .position(|window| window == from)
-        .unwrap();
+    let at = steps.windows(from.len()).position(|window| window == from).unwrap();
     steps.splice(at..at + from.len(), to.iter().copied());
 }
 
@@ -90,11 +80,7 @@ const BROKEN: &[Broken] = &[
         stages: 3,
         consumers: 2,
         breaks: |ring| {
-            replace(
-                &mut ring.consumer,
-                &[Step::EndRead, Step::RELEASE],
-                &[Step::RELEASE, Step::EndRead],
-            )
+            replace(&mut ring.consumer, &[Step::EndRead, Step::RELEASE], &[Step::RELEASE, Step::EndRead])
         },
         shows: is_overwrite,
     },
@@ -123,26 +109,14 @@ const BROKEN: &[Broken] = &[
         name: "too few bytes are expected",
         stages: 2,
         consumers: 1,
-        breaks: |ring| {
-            replace(
-                &mut ring.producer,
-                &[Step::EXPECT],
-                &[Step::ArriveExpect(TILE_PIECES - 1)],
-            )
-        },
+        breaks: |ring| replace(&mut ring.producer, &[Step::EXPECT], &[Step::ArriveExpect(TILE_PIECES - 1)]),
         shows: is_unfilled,
     },
     Broken {
         name: "the producer arrives without expecting bytes",
         stages: 2,
         consumers: 1,
-        breaks: |ring| {
-            replace(
-                &mut ring.producer,
-                &[Step::EXPECT],
-                &[Step::Arrive(Barrier::Full)],
-            )
-        },
+        breaks: |ring| replace(&mut ring.producer, &[Step::EXPECT], &[Step::Arrive(Barrier::Full)]),
         shows: is_unfilled,
     },
     Broken {
@@ -173,13 +147,7 @@ const BROKEN: &[Broken] = &[
         name: "too many bytes are expected",
         stages: 2,
         consumers: 1,
-        breaks: |ring| {
-            replace(
-                &mut ring.producer,
-                &[Step::EXPECT],
-                &[Step::ArriveExpect(TILE_PIECES + 1)],
-            )
-        },
+        breaks: |ring| replace(&mut ring.producer, &[Step::EXPECT], &[Step::ArriveExpect(TILE_PIECES + 1)]),
         shows: is_deadlock,
     },
     Broken {
@@ -218,11 +186,7 @@ const BROKEN: &[Broken] = &[
         stages: 2,
         consumers: 1,
         breaks: |ring| {
-            replace(
-                &mut ring.producer,
-                &[Step::EXPECT],
-                &[Step::EXPECT, Step::Arrive(Barrier::Full)],
-            )
+            replace(&mut ring.producer, &[Step::EXPECT], &[Step::EXPECT, Step::Arrive(Barrier::Full)])
         },
         shows: is_miscount,
     },
@@ -234,12 +198,7 @@ fn every_defect_is_found() {
         let mut ring = ring(broken.stages, broken.consumers);
         assert!(ring.explore().is_ok(), "{}: before it is broken", broken.name);
         (broken.breaks)(&mut ring);
-        assert!(
-            ring.find(broken.shows).unwrap().is_some(),
-            "{}: {:?}",
-            broken.name,
-            ring.explore()
-        );
+        assert!(ring.find(broken.shows).unwrap().is_some(), "{}: {:?}", broken.name, ring.explore());
     }
 }
 
@@ -247,22 +206,11 @@ fn every_defect_is_found() {
 fn every_property_fails_on_some_defect() {
     for shows in [is_overwrite, is_unfilled, is_wrong_tile, is_deadlock, is_miscount] {
         let examples = [
-            Violation::Overwrite {
-                stage: 0,
-                lost: 0,
-                by: 1,
-            },
+            Violation::Overwrite { stage: 0, lost: 0, by: 1 },
             Violation::UnfilledRead { stage: 0, tile: 0 },
-            Violation::WrongTile {
-                stage: 0,
-                expected: 1,
-                found: 0,
-            },
+            Violation::WrongTile { stage: 0, expected: 1, found: 0 },
             Violation::Deadlock,
-            Violation::Miscount {
-                barrier: Barrier::Full,
-                stage: 0,
-            },
+            Violation::Miscount { barrier: Barrier::Full, stage: 0 },
         ];
         let example = examples.into_iter().find(|violation| shows(*violation)).unwrap();
         assert!(BROKEN.iter().any(|broken| (broken.shows)(example)), "{example}");
@@ -272,22 +220,12 @@ fn every_property_fails_on_some_defect() {
 #[test]
 fn a_counterexample_reads_as_a_run() {
     let mut early = Protocol::ring(1, 1, 2);
-    replace(
-        &mut early.consumer,
-        &[Step::EndRead, Step::RELEASE],
-        &[Step::RELEASE, Step::EndRead],
-    );
+    replace(&mut early.consumer, &[Step::EndRead, Step::RELEASE], &[Step::RELEASE, Step::EndRead]);
     let error = early.explore().unwrap_err();
     let text = error.to_string();
     let lines: Vec<String> = text.lines().map(|line| line.trim().to_string()).collect();
-    assert_eq!(
-        lines[0],
-        "tile 1 lands in stage 0 on tile 0, which a consumer has not read, after:"
-    );
-    assert_eq!(
-        lines[1],
-        format!("producer, tile 0, stage 0: {:?}", Step::ACQUIRE)
-    );
+    assert_eq!(lines[0], "tile 1 lands in stage 0 on tile 0, which a consumer has not read, after:");
+    assert_eq!(lines[1], format!("producer, tile 0, stage 0: {:?}", Step::ACQUIRE));
     assert_eq!(lines[lines.len() - 1], "half of tile 1 lands in stage 0");
 }
 
@@ -295,28 +233,13 @@ fn a_counterexample_reads_as_a_run() {
 fn what_the_model_does_not_hold_is_refused() {
     let refused = |protocol: Protocol, field: &str| {
         let error = protocol.explore().unwrap_err();
-        assert!(
-            matches!(error, ExploreError::OutOfRange { name, .. } if name == field),
-            "{error}"
-        );
+        assert!(matches!(error, ExploreError::OutOfRange { name, .. } if name == field), "{error}");
     };
     refused(Protocol::ring(0, 1, 2), "stages");
     refused(Protocol::ring(MAX_STAGES + 1, 1, 2), "stages");
     refused(Protocol::ring(1, 0, 2), "consumers");
     refused(Protocol::ring(1, MAX_CONSUMERS + 1, 2), "consumers");
     refused(Protocol::ring(1, 1, MAX_TILES + 1), "tiles");
-    refused(
-        Protocol {
-            full_arrivals: 0,
-            ..Protocol::ring(1, 1, 2)
-        },
-        "full_arrivals",
-    );
-    refused(
-        Protocol {
-            producer: Vec::new(),
-            ..Protocol::ring(1, 1, 2)
-        },
-        "producer",
-    );
+    refused(Protocol { full_arrivals: 0, ..Protocol::ring(1, 1, 2) }, "full_arrivals");
+    refused(Protocol { producer: Vec::new(), ..Protocol::ring(1, 1, 2) }, "producer");
 }

@@ -14,30 +14,12 @@ pub(crate) struct Rule {
 }
 
 pub(crate) const RULES: &[Rule] = &[
-    Rule {
-        says: "source files have at most 400 lines",
-        broken_by: too_long,
-    },
-    Rule {
-        says: "nothing is left to be done later",
-        broken_by: unfinished,
-    },
-    Rule {
-        says: "no path of one machine",
-        broken_by: foreign_path,
-    },
-    Rule {
-        says: "no generated or binary file but test data",
-        broken_by: generated,
-    },
-    Rule {
-        says: "text files end in one newline, without trailing blanks or tabs",
-        broken_by: untidy_text,
-    },
-    Rule {
-        says: "every package takes the workspace's lints or states its own",
-        broken_by: without_lints,
-    },
+    Rule { says: "source files have at most 400 lines", broken_by: too_long },
+    Rule { says: "nothing is left to be done later", broken_by: unfinished },
+    Rule { says: "no path of one machine", broken_by: foreign_path },
+    Rule { says: "no generated or binary file but test data", broken_by: generated },
+    Rule { says: "text files end in one newline, without trailing blanks or tabs", broken_by: untidy_text },
+    Rule { says: "every package takes the workspace's lints or states its own", broken_by: without_lints },
 ];
 
 const MOST_LINES: usize = 400;
@@ -56,11 +38,7 @@ impl File {
     }
 
     fn text(&self) -> Option<&str> {
-        if self.extension() == DATA {
-            None
-        } else {
-            std::str::from_utf8(&self.contents).ok()
-        }
+        if self.extension() == DATA { None } else { std::str::from_utf8(&self.contents).ok() }
     }
 
     /// The first line that contains one of `words`, as `path:line: word`.
@@ -88,20 +66,12 @@ fn unfinished(file: &File) -> Option<String> {
         concat!("FIX", "ME"),
         concat!("XX", "X:"),
     ];
-    if file.path.starts_with("LICENSE") || file.path == "clippy.toml" {
-        None
-    } else {
-        file.find(&WORDS)
-    }
+    if file.path.starts_with("LICENSE") || file.path == "clippy.toml" { None } else { file.find(&WORDS) }
 }
 
 fn foreign_path(file: &File) -> Option<String> {
-    const PATHS: [&str; 4] = [
-        concat!("/wo", "rk/"),
-        concat!("/ho", "me/"),
-        concat!("/ro", "ot/"),
-        concat!("/Us", "ers/"),
-    ];
+    const PATHS: [&str; 4] =
+        [concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/")];
     file.find(&PATHS)
 }
 
@@ -136,11 +106,7 @@ fn without_lints(file: &File) -> Option<String> {
 pub(crate) fn data_total(files: &[File]) -> Vec<String> {
     let data = files.iter().filter(|file| file.extension() == DATA);
     let bytes: usize = data.map(|file| file.contents.len()).sum();
-    if bytes > MOST_DATA_BYTES {
-        vec![format!("{bytes} bytes of .{DATA} files")]
-    } else {
-        Vec::new()
-    }
+    if bytes > MOST_DATA_BYTES { vec![format!("{bytes} bytes of .{DATA} files")] } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -148,19 +114,13 @@ mod tests {
     use super::*;
 
     fn file(path: &str, contents: impl Into<Vec<u8>>) -> File {
-        File {
-            path: path.to_owned(),
-            contents: contents.into(),
-        }
+        File { path: path.to_owned(), contents: contents.into() }
     }
 
     /// Which rules a file breaks, by their place in the list.
     fn broken(path: &str, contents: impl Into<Vec<u8>>) -> Vec<usize> {
         let file = file(path, contents);
-        let broken = RULES
-            .iter()
-            .enumerate()
-            .filter(|(_, rule)| (rule.broken_by)(&file).is_some());
+        let broken = RULES.iter().enumerate().filter(|(_, rule)| (rule.broken_by)(&file).is_some());
         broken.map(|(index, _)| index).collect()
     }
 
