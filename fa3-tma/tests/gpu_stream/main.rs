@@ -35,7 +35,8 @@ const PLAIN: Case = Case {
 #[rustfmt::skip]
 const STREAM: &[Case] = &[
     Case { kernel: "stream_1d_2", stages: 2, data_type: DataType::U8, extents: &[1000], tile: &[256], first: &[0], ..PLAIN },
-    Case { kernel: "stream_1d_2", stages: 2, extents: &[777], tile: &[64], first: &[-7], ..PLAIN },
+    Case { kernel: "stream_1d_2", stages: 2, extents: &[777], tile: &[64], first: &[-8], ..PLAIN },
+    Case { kernel: "stream_1d_2", stages: 2, data_type: DataType::U16, extents: &[777], tile: &[72], first: &[40], ..PLAIN },
     Case { kernel: "stream_2d_4", stages: 4, data_type: DataType::Bf16, extents: &[72, 500], gap: 32, tile: &[64, 32], first: &[0, 0], swizzle: Swizzle::Bytes128, ..PLAIN },
     Case { kernel: "stream_2d_4", stages: 4, data_type: DataType::Bf16, extents: &[64, 5], tile: &[64, 128], first: &[0, -3], swizzle: Swizzle::Bytes128, ctas: 1, ..PLAIN },
     Case { kernel: "stream_3d_1", stages: 1, data_type: DataType::Bf16, extents: &[128, 3, 70], tile: &[64, 1, 64], swizzle: Swizzle::Bytes128, ..PLAIN },
@@ -54,7 +55,7 @@ const STREAM: &[Case] = &[
 
 #[rustfmt::skip]
 const BROADCAST: &[Case] = &[
-    Case { kernel: "broadcast_1d_1", stages: 1, extents: &[777], tile: &[64], first: &[-7], ctas: 4, ..PLAIN },
+    Case { kernel: "broadcast_1d_1", stages: 1, extents: &[777], tile: &[64], first: &[-8], ctas: 4, ..PLAIN },
     Case { kernel: "broadcast_2d_2", stages: 2, data_type: DataType::Bf16, extents: &[64, 5000], tile: &[64, 64], first: &[0, 0], swizzle: Swizzle::Bytes128, ctas: 4, ..PLAIN },
     Case { kernel: "broadcast_3d_3", data_type: DataType::Bf16, extents: &[64, 8, 4000], tile: &[64, 1, 128], swizzle: Swizzle::Bytes128, ctas: 6, ..PLAIN },
     Case { kernel: "broadcast_4d_2", stages: 2, data_type: DataType::U16, extents: &[24, 3, 5, 4], tile: &[16, 2, 3, 3], first: &[-8, -1, -2, 0], ctas: 2, ..PLAIN },
@@ -63,7 +64,7 @@ const BROADCAST: &[Case] = &[
 
 #[rustfmt::skip]
 const ACCUMULATE: &[Case] = &[
-    Case { kernel: "accumulate_1d_3", extents: &[7777], tile: &[64], first: &[-7], ..PLAIN },
+    Case { kernel: "accumulate_1d_3", extents: &[7777], tile: &[64], first: &[-8], ..PLAIN },
     Case { kernel: "accumulate_2d_1", stages: 1, extents: &[72, 100], gap: 32, tile: &[32, 32], first: &[0, 0], swizzle: Swizzle::Bytes128, ..PLAIN },
     Case { kernel: "accumulate_3d_2", stages: 2, gap: 16, first: &[-4, -1, -1], ..PLAIN },
     Case { kernel: "accumulate_3d_2", stages: 2, extents: &[32, 8, 2000], tile: &[32, 1, 64], swizzle: Swizzle::Bytes128, ..PLAIN },
@@ -117,6 +118,7 @@ fn compare_tiles(case: &Case, tiling: &Tiling, tensor: &[u8], written: &[u8]) {
 fn every_byte_of_every_tile_comes_through_the_ring() {
     let gpu = Gpu::open();
     for case in STREAM {
+        println!("{case:?}");
         let tensor = noise(case.tensor_bytes());
         let (tiling, bytes) = written(case, 1);
         let (input, output) = (Buffer::from_slice(&gpu.stream, &tensor).unwrap(), gpu.filled(bytes + GUARD));
@@ -138,6 +140,7 @@ fn multicast_brings_every_tile_to_both_ctas() {
     const CTAS: u32 = 2;
     let gpu = Gpu::open();
     for case in BROADCAST {
+        println!("{case:?}");
         let tensor = noise(case.tensor_bytes());
         let (tiling, bytes) = written(case, CTAS);
         let input = Buffer::from_slice(&gpu.stream, &tensor).unwrap();
@@ -163,6 +166,7 @@ fn multicast_brings_every_tile_to_both_ctas() {
 fn stores_and_reductions_write_the_tensor_and_nothing_else() {
     let gpu = Gpu::open();
     for case in ACCUMULATE {
+        println!("{case:?}");
         let offsets = case.offsets();
         let (tiling, _) = written(case, 1);
         // Whole numbers, exact in f32 however they are added.
@@ -209,6 +213,8 @@ fn every_kernel_has_a_case_in_which_its_ring_turns_twice() {
 fn every_case_is_legal() {
     for case in [STREAM, BROADCAST, ACCUMULATE].concat() {
         case.desc().validate_shape().unwrap_or_else(|error| panic!("{case:?}: {error}"));
+        let from = i64::from(case.first[0]) * i64::try_from(case.element_bytes()).unwrap();
+        assert_eq!(from % 16, 0, "a tile of {case:?} begins off a 16-byte boundary");
         let (tiling, _) = written(&case, 2);
         assert_eq!(case.desc().box_bytes(), Some(tiling.tile_bytes.into()), "{case:?}");
         let outside = case.image(&tiling, tiling.count - 1, &noise(case.tensor_bytes()));

@@ -1,6 +1,10 @@
 // TMA loads, global to shared memory. One thread issues; the bytes that land, out-of-bounds zeros
 // included, are counted on the mbarrier `bar`. Coordinates are in elements, the contiguous
 // dimension first. PTX ISA, "cp.async.bulk.tensor" and "cp.async.bulk".
+//
+// Along the contiguous dimension a tile begins at a multiple of 16 bytes from the tensor's start,
+// on either side of it: an H200 takes any other coordinate for an illegal instruction. The same
+// holds for stores, reductions and multicast.
 #pragma once
 
 #include "fa3/tma/types.cuh"
