@@ -47,6 +47,7 @@ fn check(case: &Case) -> Result<(), Failed> {
 
 fn check_paper(case: &Case) -> Result<(), Failed> {
     let report = run::twice(&device()?, case).map_err(|error| error.to_string())?;
+    println!("d{}: RMSE {:.3e}", case.d, report.rmse);
     if report.rmse <= PAPER_RMSE {
         return Ok(());
     }
