@@ -4,7 +4,7 @@ use fa3_sys::tensormap::{DataType, Swizzle, TensorMapDesc};
 use fa3_tma::kernels::Tiling;
 
 /// A tensor and the tiles that a kernel moves. Arrays have the contiguous dimension first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
     pub kernel: &'static str,
     pub stages: u32,

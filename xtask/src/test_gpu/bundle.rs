@@ -13,8 +13,8 @@ use crate::workspace::Workspace;
 
 /// How compute-sanitizer is called, here and by the script. A filter may leave a program without a
 /// test, and so without a CUDA call. Calls that the driver refuses are the business of the tests, which
-/// expect some of them.
-pub(super) const MEMCHECK: [&str; 8] = [
+/// expect some of them; and a test that needs a fault has a child process for it.
+pub(super) const MEMCHECK: [&str; 10] = [
     "--tool",
     "memcheck",
     "--error-exitcode",
@@ -23,6 +23,8 @@ pub(super) const MEMCHECK: [&str; 8] = [
     "no",
     "--report-api-errors",
     "no",
+    "--target-processes",
+    "application-only",
 ];
 
 /// What is packed beside the tests: the main job and the timing server.

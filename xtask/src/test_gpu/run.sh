@@ -25,9 +25,10 @@ for argument in "$@"; do
             echo "error: no compute-sanitizer in this bundle or on PATH; pack it with --bundle DIR --sanitize" >&2
             exit 2
         }
-        # Calls that the driver refuses are the business of the tests, which expect some of them.
+        # Calls that the driver refuses are the business of the tests, which expect some of them; and
+        # a test that needs a fault has a child process for it.
         checker=("$sanitizer" --tool memcheck --error-exitcode 86 --require-cuda-init no
-            --report-api-errors no)
+            --report-api-errors no --target-processes application-only)
         limit="${limit:-3600}"
         ;;
     -*)

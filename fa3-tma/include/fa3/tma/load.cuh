@@ -3,8 +3,8 @@
 // dimension first. PTX ISA, "cp.async.bulk.tensor" and "cp.async.bulk".
 //
 // Along the contiguous dimension a tile begins at a multiple of 16 bytes from the tensor's start,
-// on either side of it: an H200 takes any other coordinate for an illegal instruction. The same
-// holds for stores, reductions and multicast.
+// on either side of it; the same holds for multicast. Observed: an H200 takes any other coordinate
+// for an illegal instruction.
 #pragma once
 
 #include "fa3/tma/types.cuh"
