@@ -49,8 +49,8 @@ __device__ __forceinline__ void produce(const Shared& shared, const TensorMap* m
     }
 }
 
-__device__ __forceinline__ void consume(const Shared& shared, const u8* stages, const Tiling& tiling,
-                                        u8* out, u32 consumer) {
+__device__ __forceinline__ void consume(const Shared& shared, const u8* stages,
+                                        const Tiling& tiling, u8* out, u32 consumer) {
     Ring<STAGES>::Cursor at;
     const u32 lane = threadIdx.x % WARP;
     for (u32 group = first_group(); group < groups(tiling); group += group_step()) {
@@ -72,7 +72,8 @@ __device__ __forceinline__ void consume(const Shared& shared, const u8* stages, 
 }  // namespace
 
 extern "C" __global__ void __cluster_dims__(CTAS, 1, 1) __launch_bounds__((1 + CONSUMERS) * WARP)
-    FA3_SYMBOL(const __grid_constant__ TensorMap map, const __grid_constant__ Tiling tiling, u8* out) {
+    FA3_SYMBOL(const __grid_constant__ TensorMap map, const __grid_constant__ Tiling tiling,
+               u8* out) {
     extern __shared__ __align__(1024) u8 memory[];
     const Shared shared(shared_address(memory), tiling);
     const u32 warp = threadIdx.x / WARP;

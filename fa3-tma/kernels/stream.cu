@@ -36,8 +36,8 @@ __device__ __forceinline__ void produce(const Shared& shared, const TensorMap* m
     }
 }
 
-__device__ __forceinline__ void consume(const Shared& shared, const u8* stages, const Tiling& tiling,
-                                        u8* out, u32 consumer, bool elected) {
+__device__ __forceinline__ void consume(const Shared& shared, const u8* stages,
+                                        const Tiling& tiling, u8* out, u32 consumer, bool elected) {
     Ring<STAGES>::Cursor at;
     const u32 thread = consumer * WARP + threadIdx.x % WARP;
     for (u32 tile = blockIdx.x; tile < tiling.count; tile += gridDim.x) {
@@ -56,7 +56,8 @@ __device__ __forceinline__ void consume(const Shared& shared, const u8* stages, 
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__((1 + CONSUMERS) * WARP)
-    FA3_SYMBOL(const __grid_constant__ TensorMap map, const __grid_constant__ Tiling tiling, u8* out) {
+    FA3_SYMBOL(const __grid_constant__ TensorMap map, const __grid_constant__ Tiling tiling,
+               u8* out) {
     extern __shared__ __align__(1024) u8 memory[];
     const Shared shared(shared_address(memory), tiling);
     const u32 warp = threadIdx.x / WARP;

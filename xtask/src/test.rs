@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 enum Part {
     /// The repository's own rules.
     Tidy,
-    /// `cargo fmt --check`.
+    /// `cargo fmt --check`, and clang-format on device code.
     Fmt,
     /// Every kernel, with the checks of `cargo xtask cubins`.
     Cubins,
@@ -57,7 +57,7 @@ impl Part {
     fn run(self, workspace: &Workspace) -> Result<Tally> {
         match self {
             Self::Tidy => tidy::run(workspace),
-            Self::Fmt => suites::command(workspace.cargo(["fmt", "--all", "--check"])),
+            Self::Fmt => suites::format(workspace),
             Self::Cubins => cubins::main(workspace, &cubins::Arguments::default()).map(Tally::passed),
             Self::Headers => headers::run(workspace),
             Self::Clippy => suites::clippy(workspace),

@@ -117,6 +117,19 @@ pub(crate) fn sanitizer(workspace: &Workspace) -> Result<PathBuf> {
     Err(Error::Tool { tool: "compute-sanitizer".into(), nvcc: set.root(workspace) })
 }
 
+/// The formatter of device code, fetched when it is not there: what another version makes of the same
+/// rules differs. Returns its program.
+pub(crate) fn clang_format(workspace: &Workspace) -> Result<PathBuf> {
+    let set: &WheelSet = &install::FORMATTER;
+    set.install(workspace)?;
+    let path = set.root(workspace).join("clang-format");
+    if path.is_file() {
+        return Ok(path);
+    }
+    let folder = set.root(workspace);
+    Err(Error::Refusal(format!("{} has no clang-format; delete the folder and run again", folder.display())))
+}
+
 /// Every program of that name in the folders of `PATH`.
 pub(crate) fn on_path(name: &str) -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -4,7 +4,8 @@ using namespace fa3::tma;
 constexpr int STAGES = 4;
 constexpr u32 TILE_BYTES = 64 * 64 * 2;
 
-extern "C" __global__ void __launch_bounds__(128) rows(const __grid_constant__ TensorMap map, int tiles) {
+extern "C" __global__ void __launch_bounds__(128)
+    rows(const __grid_constant__ TensorMap map, int tiles) {
     extern __shared__ __align__(1024) u8 memory[];
     const u32 stages = shared_address(memory);
     const Ring<STAGES> ring(stages + STAGES * TILE_BYTES);

@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use crate::error::Result;
-use crate::process::{follow, line};
+use crate::process::{follow, line, output};
 use crate::tally::Tally;
+use crate::toolkit;
 use crate::workspace::Workspace;
 
 /// A command that passes or fails as a whole.
@@ -12,6 +13,18 @@ pub(crate) fn command(command: Command) -> Result<Tally> {
     println!("$ {}", line(&command));
     let (success, _) = follow(command, |line| println!("{line}"))?;
     Ok(Tally::of(success))
+}
+
+/// `cargo fmt` and, on device code, clang-format: nothing to change.
+pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = command(workspace.cargo(["fmt", "--all", "--check"]))?;
+    let mut list = Command::new("git");
+    list.current_dir(&workspace.root).args(["ls-files", "*.cu", "*.cuh"]);
+    let sources = output(list)?;
+    let mut format = Command::new(toolkit::clang_format(workspace)?);
+    format.current_dir(&workspace.root).args(["--dry-run", "-Werror"]).args(sources.lines());
+    tally += command(format)?;
+    Ok(tally)
 }
 
 /// A command that runs test programs. Of passing tests only the counts are shown.

@@ -18,6 +18,8 @@ pub(crate) struct WheelSet {
     what: &'static str,
     /// Pinned requirements.
     wheels: &'static [&'static str],
+    /// What they unpack into, under `folder`.
+    root: &'static str,
 }
 
 /// The compiler; NVRTC for the headers' checks and the disassembler for the kernels'.
@@ -32,6 +34,7 @@ pub(crate) const COMPILER: WheelSet = WheelSet {
         "nvidia-cuda-nvrtc==13.5.37",
         "nvidia-cuda-nvdisasm==13.5.37",
     ],
+    root: "nvidia/cu13",
 };
 
 /// The memory checker.
@@ -39,12 +42,21 @@ pub(crate) const SANITIZER: WheelSet = WheelSet {
     folder: "cuda-sanitizer-13.5.25",
     what: "compute-sanitizer 13.5.25 (about 20 MB)",
     wheels: &["nvidia-cuda-sanitizer-api==13.5.25"],
+    root: "nvidia/cu13",
+};
+
+/// The formatter of device code.
+pub(crate) const FORMATTER: WheelSet = WheelSet {
+    folder: "clang-format-23.1.5",
+    what: "clang-format 23.1.5 (about 2 MB)",
+    wheels: &["clang-format==23.1.5"],
+    root: "clang_format/data/bin",
 };
 
 impl WheelSet {
-    /// The toolkit's root inside the installed wheels.
+    /// The root of what the wheels unpacked.
     pub(crate) fn root(&self, workspace: &Workspace) -> PathBuf {
-        workspace.target.join(self.folder).join("nvidia/cu13")
+        workspace.target.join(self.folder).join(self.root)
     }
 
     pub(crate) fn is_installed(&self, workspace: &Workspace) -> bool {

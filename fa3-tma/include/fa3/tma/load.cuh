@@ -45,14 +45,16 @@ __device__ __forceinline__ void prefetch_tensor_map(const TensorMap* map) {
 __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar, i32 c0) {
     asm volatile(
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        " [%0], [%1, {%3}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(c0)
+        " [%0], [%1, {%3}], [%2];" ::"r"(dst),
+        "l"(map), "r"(bar), "r"(c0)
         : "memory");
 }
 
 __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar, i32 c0, i32 c1) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        " [%0], [%1, {%3, %4}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(c0), "r"(c1)
+        " [%0], [%1, {%3, %4}], [%2];" ::"r"(dst),
+        "l"(map), "r"(bar), "r"(c0), "r"(c1)
         : "memory");
 }
 
@@ -60,7 +62,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           i32 c2) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(c0), "r"(c1), "r"(c2)
+        " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(dst),
+        "l"(map), "r"(bar), "r"(c0), "r"(c1), "r"(c2)
         : "memory");
 }
 
@@ -68,8 +71,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           i32 c2, i32 c3) {
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(c0), "r"(c1),
-        "r"(c2), "r"(c3)
+        " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(dst),
+        "l"(map), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
         : "memory");
 }
 
@@ -77,8 +80,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           i32 c2, i32 c3, i32 c4) {
     asm volatile(
         "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        " [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(dst), "l"(map), "r"(bar), "r"(c0), "r"(c1),
-        "r"(c2), "r"(c3), "r"(c4)
+        " [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(dst),
+        "l"(map), "r"(bar), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
         : "memory");
 }
 
@@ -88,8 +91,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".L2::cache_hint [%0], [%1, {%4}], [%2], %3;" ::"r"(dst), "l"(map), "r"(bar),
-        "l"(policy.bits), "r"(c0)
+        ".L2::cache_hint [%0], [%1, {%4}], [%2], %3;" ::"r"(dst),
+        "l"(map), "r"(bar), "l"(policy.bits), "r"(c0)
         : "memory");
 }
 
@@ -97,8 +100,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".L2::cache_hint [%0], [%1, {%4, %5}], [%2], %3;" ::"r"(dst), "l"(map), "r"(bar),
-        "l"(policy.bits), "r"(c0), "r"(c1)
+        ".L2::cache_hint [%0], [%1, {%4, %5}], [%2], %3;" ::"r"(dst),
+        "l"(map), "r"(bar), "l"(policy.bits), "r"(c0), "r"(c1)
         : "memory");
 }
 
@@ -106,8 +109,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           i32 c2, CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".L2::cache_hint [%0], [%1, {%4, %5, %6}], [%2], %3;" ::"r"(dst), "l"(map), "r"(bar),
-        "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2)
+        ".L2::cache_hint [%0], [%1, {%4, %5, %6}], [%2], %3;" ::"r"(dst),
+        "l"(map), "r"(bar), "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2)
         : "memory");
 }
 
@@ -115,8 +118,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           i32 c2, i32 c3, CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".L2::cache_hint [%0], [%1, {%4, %5, %6, %7}], [%2], %3;" ::"r"(dst), "l"(map), "r"(bar),
-        "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+        ".L2::cache_hint [%0], [%1, {%4, %5, %6, %7}], [%2], %3;" ::"r"(dst),
+        "l"(map), "r"(bar), "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
         : "memory");
 }
 
@@ -124,8 +127,8 @@ __device__ __forceinline__ void load_tile(u32 dst, const TensorMap* map, u32 bar
                                           i32 c2, i32 c3, i32 c4, CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".L2::cache_hint [%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;" ::"r"(dst), "l"(map),
-        "r"(bar), "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+        ".L2::cache_hint [%0], [%1, {%4, %5, %6, %7, %8}], [%2], %3;" ::"r"(dst),
+        "l"(map), "r"(bar), "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
         : "memory");
 }
 

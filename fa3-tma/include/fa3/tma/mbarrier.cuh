@@ -66,9 +66,9 @@ __device__ __forceinline__ void arrive_remote(u32 bar, u32 cta) {
 // nothing to make visible, so release to its own CTA is enough and costs no memory barrier.
 // PTX ISA, "mbarrier.arrive".
 __device__ __forceinline__ void arrive_remote_after_read(u32 bar, u32 cta) {
-    asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];" ::"r"(
-                     map_shared(bar, cta))
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];" ::"r"(map_shared(bar, cta))
+        : "memory");
 }
 
 // Whether the phase of parity `parity` has completed, with acquire; it may suspend the thread for

@@ -57,13 +57,11 @@ __device__ __forceinline__ void load_tile_multicast(u32 dst, const TensorMap* ma
 // The same with an L2 cache hint.
 
 __device__ __forceinline__ void load_tile_multicast(u32 dst, const TensorMap* map, u32 bar,
-                                                    u16 cta_mask, i32 c0,
-                                                    CachePolicy policy) {
+                                                    u16 cta_mask, i32 c0, CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5}], [%2], %3, %4;"
-        ::"r"(dst), "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits),
-        "r"(c0)
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5}], [%2], %3, %4;" ::"r"(dst),
+        "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits), "r"(c0)
         : "memory");
 }
 
@@ -72,9 +70,8 @@ __device__ __forceinline__ void load_tile_multicast(u32 dst, const TensorMap* ma
                                                     CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6}], [%2], %3, %4;"
-        ::"r"(dst), "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits),
-        "r"(c0), "r"(c1)
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6}], [%2], %3, %4;" ::"r"(dst),
+        "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits), "r"(c0), "r"(c1)
         : "memory");
 }
 
@@ -83,9 +80,8 @@ __device__ __forceinline__ void load_tile_multicast(u32 dst, const TensorMap* ma
                                                     CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6, %7}], [%2], %3, %4;"
-        ::"r"(dst), "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits),
-        "r"(c0), "r"(c1), "r"(c2)
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6, %7}], [%2], %3, %4;" ::"r"(dst),
+        "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2)
         : "memory");
 }
 
@@ -94,9 +90,8 @@ __device__ __forceinline__ void load_tile_multicast(u32 dst, const TensorMap* ma
                                                     CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6, %7, %8}], [%2], %3, %4;"
-        ::"r"(dst), "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits),
-        "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6, %7, %8}], [%2], %3, %4;" ::"r"(dst),
+        "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
         : "memory");
 }
 
@@ -105,9 +100,10 @@ __device__ __forceinline__ void load_tile_multicast(u32 dst, const TensorMap* ma
                                                     i32 c4, CachePolicy policy) {
     asm volatile(
         "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6, %7, %8, %9}], [%2], %3, %4;"
-        ::"r"(dst), "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits),
-        "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%5, %6, %7, %8, %9}], [%2], %3, %4;" ::"r"(
+            dst),
+        "l"(map), "r"(bar), "h"(cta_mask), "l"(policy.bits), "r"(c0), "r"(c1), "r"(c2), "r"(c3),
+        "r"(c4)
         : "memory");
 }
 

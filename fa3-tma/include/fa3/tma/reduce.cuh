@@ -10,41 +10,40 @@
 namespace fa3::tma {
 
 // reduce_<op>_tile for 1 to 5 dimensions. A macro, since the operation is part of the mnemonic.
-#define FA3_TMA_REDUCE(op)                                                                        \
-    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src,             \
-                                                       i32 c0) {                                  \
-        asm volatile("cp.reduce.async.bulk.tensor.1d.global.shared::cta." #op                     \
-                     ".tile.bulk_group [%0, {%2}], [%1];" ::"l"(map),                             \
-                     "r"(src), "r"(c0)                                                            \
-                     : "memory");                                                                 \
-    }                                                                                             \
-    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src,             \
-                                                       i32 c0, i32 c1) {                          \
-        asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." #op                     \
-                     ".tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),                         \
-                     "r"(src), "r"(c0), "r"(c1)                                                   \
-                     : "memory");                                                                 \
-    }                                                                                             \
-    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src,             \
-                                                       i32 c0, i32 c1, i32 c2) {                  \
-        asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta." #op                     \
-                     ".tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(map),                     \
-                     "r"(src), "r"(c0), "r"(c1), "r"(c2)                                          \
-                     : "memory");                                                                 \
-    }                                                                                             \
-    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src,             \
-                                                       i32 c0, i32 c1, i32 c2, i32 c3) {          \
-        asm volatile("cp.reduce.async.bulk.tensor.4d.global.shared::cta." #op                     \
-                     ".tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),                 \
-                     "r"(src), "r"(c0), "r"(c1), "r"(c2), "r"(c3)                                 \
-                     : "memory");                                                                 \
-    }                                                                                             \
-    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src,             \
-                                                       i32 c0, i32 c1, i32 c2, i32 c3, i32 c4) {  \
-        asm volatile("cp.reduce.async.bulk.tensor.5d.global.shared::cta." #op                     \
-                     ".tile.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),             \
-                     "r"(src), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)                        \
-                     : "memory");                                                                 \
+#define FA3_TMA_REDUCE(op)                                                                      \
+    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src, i32 c0) { \
+        asm volatile("cp.reduce.async.bulk.tensor.1d.global.shared::cta." #op                   \
+                     ".tile.bulk_group [%0, {%2}], [%1];" ::"l"(map),                           \
+                     "r"(src), "r"(c0)                                                          \
+                     : "memory");                                                               \
+    }                                                                                           \
+    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src, i32 c0,   \
+                                                       i32 c1) {                                \
+        asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." #op                   \
+                     ".tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),                       \
+                     "r"(src), "r"(c0), "r"(c1)                                                 \
+                     : "memory");                                                               \
+    }                                                                                           \
+    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src, i32 c0,   \
+                                                       i32 c1, i32 c2) {                        \
+        asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta." #op                   \
+                     ".tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(map),                   \
+                     "r"(src), "r"(c0), "r"(c1), "r"(c2)                                        \
+                     : "memory");                                                               \
+    }                                                                                           \
+    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src, i32 c0,   \
+                                                       i32 c1, i32 c2, i32 c3) {                \
+        asm volatile("cp.reduce.async.bulk.tensor.4d.global.shared::cta." #op                   \
+                     ".tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),               \
+                     "r"(src), "r"(c0), "r"(c1), "r"(c2), "r"(c3)                               \
+                     : "memory");                                                               \
+    }                                                                                           \
+    __device__ __forceinline__ void reduce_##op##_tile(const TensorMap* map, u32 src, i32 c0,   \
+                                                       i32 c1, i32 c2, i32 c3, i32 c4) {        \
+        asm volatile("cp.reduce.async.bulk.tensor.5d.global.shared::cta." #op                   \
+                     ".tile.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),           \
+                     "r"(src), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)                      \
+                     : "memory");                                                               \
     }
 
 FA3_TMA_REDUCE(add)

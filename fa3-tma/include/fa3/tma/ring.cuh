@@ -68,9 +68,7 @@ struct Ring {
     }
 
     // Consumer: waits until the tile is there.
-    __device__ __forceinline__ void wait_full(Cursor at) const {
-        wait(full_barrier(at), at.phase);
-    }
+    __device__ __forceinline__ void wait_full(Cursor at) const { wait(full_barrier(at), at.phase); }
 
     // Consumer: lets go of the stage. One elected thread a consumer calls it, when all of the
     // consumer's threads have finished reading.
