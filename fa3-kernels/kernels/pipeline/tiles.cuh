@@ -19,10 +19,17 @@ struct Tile {
     i32 batch_head;
 };
 
-// Tile `index` of the launch. Heads are taken in sections; in a section the last rows come first,
+// How many tiles the launch has. CTA i works on tiles i, i + grid, and so on while they are fewer:
+// unsigned, for the last tile's index and the grid may add up to more than 2³¹.
+__device__ __forceinline__ u32 tile_count(const ForwardParams& p) {
+    return static_cast<u32>(p.tiles);
+}
+
+// Tile `number` of the launch. Heads are taken in sections; in a section the last rows come first,
 // which under a causal mask are the longest, and the section's heads take turns.
 template <int TileM>
-__device__ __forceinline__ Tile tile_at(const ForwardParams& p, i32 index) {
+__device__ __forceinline__ Tile tile_at(const ForwardParams& p, u32 number) {
+    const i32 index = static_cast<i32>(number);
     const i32 section = index / (p.section * p.m_tiles);
     const i32 first_head = section * p.section;
     const i32 heads = min(p.section, p.batch_heads - first_head);
@@ -37,9 +44,10 @@ __device__ __forceinline__ Tile tile_at(const ForwardParams& p, i32 index) {
     return tile;
 }
 
-// One past the last key that query `row` sees.
+// One past the last key that query `row` sees; zero or less where it sees none. The lengths are
+// subtracted first, for their sum may not fit.
 __device__ __forceinline__ i32 key_limit(const ForwardParams& p, i32 row) {
-    return p.causal ? min(p.sk, row + 1 + p.sk - p.sq) : p.sk;
+    return p.causal ? min(p.sk, row + 1 + (p.sk - p.sq)) : p.sk;
 }
 
 // How many key tiles a tile of rows visits, from the first on. At least one, wholly masked where

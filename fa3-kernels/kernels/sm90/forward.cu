@@ -78,7 +78,7 @@ __device__ __forceinline__ void produce(const Maps& maps, const ForwardParams& p
                                         const Rings& rings) {
     QueryRing::Cursor query_at;
     KeyRing::Cursor key_at, value_at;
-    for (i32 index = blockIdx.x; index < p.tiles; index += gridDim.x) {
+    for (u32 index = blockIdx.x; index < tile_count(p); index += gridDim.x) {
         const Tile tile = tile_at<kTileM>(p, index);
         const auto load = [&](const tma::TensorMap& map, u32 stage, i32 rows, u32 full, i32 head,
                               i32 row) {
@@ -221,7 +221,7 @@ struct Consumer {
     }
 
     __device__ __forceinline__ void consume() {
-        for (i32 index = blockIdx.x; index < p.tiles; index += gridDim.x) {
+        for (u32 index = blockIdx.x; index < tile_count(p); index += gridDim.x) {
             const Tile tile = tile_at<kTileM>(p, index);
             const i32 first_row = tile.first_row + warpgroup * 64;
             const i32 row = first_row + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
