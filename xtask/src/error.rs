@@ -34,6 +34,8 @@ pub(crate) enum Error {
     Pip { output: String, oldest: &'static str },
     #[error("the CUDA toolkit around {} has no `{tool}`; unset NVCC and CUDA_HOME to use the pinned one, or reinstall it", nvcc.display())]
     Tool { tool: String, nvcc: PathBuf },
+    #[error("the CUDA compiler installed in {} does not run; delete that folder and try again", folder.display())]
+    Wheels { folder: PathBuf },
     #[error("kernel `{symbol}` for {arch} is refused:\n  {}\nIntermediate files: {}", reasons.join("\n  "), folder.display())]
     Refused { symbol: String, arch: Arch, reasons: Vec<String>, folder: PathBuf },
     #[error("{count} kernels failed; the messages are above")]

@@ -36,13 +36,11 @@ pub(crate) struct Rejected {
 pub(crate) fn look(workspace: &Workspace) -> (Option<Toolkit>, Vec<Rejected>) {
     let wheels = COMPILER.root(workspace);
     let mut candidates: Vec<(&'static str, PathBuf)> = Vec::new();
-    if let Some(nvcc) = std::env::var_os("NVCC") {
-        candidates.push(("NVCC", nvcc.into()));
-    }
-    if let Some(home) = std::env::var_os("CUDA_HOME") {
-        candidates.push(("CUDA_HOME", Path::new(&home).join("bin/nvcc")));
-    }
-    candidates.extend(on_path("nvcc").map(|nvcc| ("PATH", nvcc)));
+    // An empty variable is as good as none.
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    candidates.extend(variable("NVCC").map(|nvcc| ("NVCC", callable(nvcc))));
+    candidates.extend(variable("CUDA_HOME").map(|home| ("CUDA_HOME", callable(home.join("bin/nvcc")))));
+    candidates.extend(on_path("nvcc").map(|nvcc| ("PATH", callable(nvcc))));
     if COMPILER.is_installed(workspace) {
         candidates.push(("the wheels in the target folder", wheels.join("bin/nvcc")));
     }
@@ -62,6 +60,15 @@ pub(crate) fn look(workspace: &Workspace) -> (Option<Toolkit>, Vec<Rejected>) {
     (None, rejected)
 }
 
+/// A path that means the same in every folder: kernels are compiled in their crates' folders. A bare
+/// name stays one, to be looked up in `PATH`.
+fn callable(nvcc: PathBuf) -> PathBuf {
+    if nvcc.components().count() < 2 {
+        return nvcc;
+    }
+    std::path::absolute(&nvcc).unwrap_or(nvcc)
+}
+
 /// The compiler to use; fetches the pinned one when the machine has none that is new enough.
 pub(crate) fn find(workspace: &Workspace) -> Result<Toolkit> {
     require_host_compiler()?;
@@ -73,7 +80,7 @@ pub(crate) fn find(workspace: &Workspace) -> Result<Toolkit> {
         return Ok(toolkit);
     }
     COMPILER.install(workspace)?;
-    look(workspace).0.ok_or_else(|| Error::Tool { tool: "nvcc".into(), nvcc: COMPILER.root(workspace) })
+    look(workspace).0.ok_or_else(|| Error::Wheels { folder: COMPILER.folder(workspace) })
 }
 
 impl Toolkit {
@@ -143,4 +150,17 @@ fn require_host_compiler() -> Result<()> {
     let mut command = Command::new("g++");
     command.arg("--version");
     process::output(command).map(drop).map_err(|_| Error::HostCompiler)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_do_not_depend_on_the_folder_and_names_stay_names() {
+        assert!(callable("toolkit/bin/nvcc".into()).is_absolute());
+        assert!(callable("./nvcc".into()).is_absolute());
+        assert_eq!(callable("nvcc".into()), Path::new("nvcc"));
+        assert_eq!(callable("/opt/bin/nvcc".into()), Path::new("/opt/bin/nvcc"));
+    }
 }

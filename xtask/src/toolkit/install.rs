@@ -54,9 +54,14 @@ pub(crate) const FORMATTER: WheelSet = WheelSet {
 };
 
 impl WheelSet {
+    /// Where the wheels are installed.
+    pub(crate) fn folder(&self, workspace: &Workspace) -> PathBuf {
+        workspace.target.join(self.folder)
+    }
+
     /// The root of what the wheels unpacked.
     pub(crate) fn root(&self, workspace: &Workspace) -> PathBuf {
-        workspace.target.join(self.folder).join(self.root)
+        self.folder(workspace).join(self.root)
     }
 
     pub(crate) fn is_installed(&self, workspace: &Workspace) -> bool {
@@ -69,12 +74,14 @@ impl WheelSet {
             return Ok(());
         }
         require_pip()?;
-        let target = workspace.target.join(self.folder);
+        let target = self.folder(workspace);
         let partial = workspace.target.join(format!("{}.partial-{}", self.folder, std::process::id()));
         eprintln!("fetching {} with pip into {} ...", self.what, target.display());
         if partial.exists() {
             fs::remove_dir_all(&partial).at(&partial)?;
         }
+        // Where that cannot be made, better to know before the download.
+        fs::create_dir_all(&partial).at(&partial)?;
         let mut command = Command::new("python3");
         command
             .args(["-m", "pip", "install", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"])
