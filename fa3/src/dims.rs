@@ -43,6 +43,10 @@ impl Dims {
 /// The longest span of a tensor, in bytes: addresses are compared as signed 64-bit numbers.
 const MAX_BYTES: usize = i64::MAX as usize;
 
+/// The largest extent, so that positions and counts of (query, key) pairs can be added up without
+/// overflow. Empty and repeated dimensions take no memory that would bound them.
+const MAX_EXTENT: usize = MAX_BYTES >> 3;
+
 impl Problem {
     /// Checks shapes, strides, types and options against the rules that hold on every backend,
     /// and returns the sizes.
@@ -65,6 +69,12 @@ impl Problem {
         let [batch, sq, heads_q, d] = self.q.layout.shape;
         let [_, sk, heads_k, dv] = self.v.layout.shape;
         self.check_shapes()?;
+        for (argument, spec) in [("q.shape", &self.q), ("v.shape", &self.v)] {
+            if spec.layout.shape.iter().any(|&extent| extent > MAX_EXTENT) {
+                let rule = format!("an extent is at most {MAX_EXTENT}");
+                return Err(Error::argument(argument, shape(spec), rule, "pass smaller extents"));
+            }
+        }
         if d == 0 {
             return Err(Error::argument("q.shape[3]", d, "a head has at least one dimension", "pass d ≥ 1"));
         }
@@ -148,7 +158,7 @@ impl Problem {
             Err(Error::argument(
                 argument,
                 n,
-                "lengths and offsets of sequences are 32-bit",
+                "lengths, offsets and counts of sequences are 32-bit",
                 "split the batch",
             ))
         };
@@ -158,6 +168,7 @@ impl Problem {
             Sequences::Packed { count, max_q, max_k } => {
                 fits("q.shape[1]", sq)?;
                 fits("k.shape[1]", sk)?;
+                fits("sequences.count", count)?;
                 if batch != 1 {
                     return Err(Error::argument(
                         "q.shape[0]",

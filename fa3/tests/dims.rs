@@ -94,6 +94,21 @@ fn extents_whose_product_overflows_are_refused() {
 }
 
 #[test]
+fn extents_that_take_no_memory_are_bounded_too() {
+    let max = usize::MAX;
+    for sizes in
+        [Sizes::new(0, max, 1, 8), Sizes::new(0, 4, 1, max), Sizes { sk: 1 << 61, ..Sizes::new(0, 4, 1, 8) }]
+    {
+        refused(&Problem::dense(DType::F32, sizes, Options::default()));
+    }
+    let mut repeated = Problem::dense(DType::F32, Sizes::new(1, 1, 1, 8), Options::default());
+    for spec in [&mut repeated.k, &mut repeated.v] {
+        spec.layout = Layout { shape: [1, 1 << 63, 1, 8], strides: [0, 0, 0, 1] };
+    }
+    assert_eq!(refused(&repeated).0, "v.shape");
+}
+
+#[test]
 fn strides_of_single_elements_and_of_repeated_inputs_are_free() {
     let mut problem = Problem::dense(DType::F16, Sizes::new(1, 5, 1, 8), Options::default());
     problem.q.layout.strides[0] = 3;
@@ -116,6 +131,7 @@ fn packed_sequences_fit_their_totals() {
         (packed(3, 11, 4), "sequences.max_q"),
         (packed(3, 3, 4), "sequences.max_q"),
         (packed(3, 4, 3), "sequences.max_k"),
+        (packed(1 << 61, 10, 12), "sequences.count"),
     ] {
         assert_eq!(refused(&problem).0, argument);
     }
