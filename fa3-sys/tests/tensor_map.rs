@@ -10,7 +10,7 @@ use common::{
     side_counted, suite,
 };
 use fa3_sys::Arch;
-use fa3_sys::tensormap::Rule;
+use fa3_sys::tensormap::{Rule, TensorMapDesc};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -27,6 +27,14 @@ proptest! {
         prop_assert_eq!(desc.validate(args.address), Ok(()), "{}", args);
         prop_assert_eq!(desc.validate_shape(), Ok(()), "{}", args);
         prop_assert_eq!(desc.supported_on(Arch::Sm100a), Ok(()), "{}", args);
+    }
+
+    #[test]
+    fn the_byte_form_gives_back_every_legal_map(seed: u64) {
+        let args = legal(&mut Pcg64Mcg::seed_from_u64(seed), &Wish::default());
+        let desc = args.build().unwrap();
+        let map = desc.to_map_bytes(args.address).unwrap();
+        prop_assert_eq!(TensorMapDesc::from_map_bytes(&map), Ok((desc, args.address)), "{}", args);
     }
 
     #[test]

@@ -35,6 +35,7 @@
 //!
 //! [validated]: TensorMapDesc::validate
 
+mod bytes;
 mod desc;
 mod error;
 mod rule;
@@ -43,6 +44,7 @@ mod types;
 mod validate;
 mod value;
 
+pub use bytes::MapBytesError;
 pub use desc::{Access, Im2col, MAX_RANK, TensorMapDesc};
 pub use error::TensorMapError;
 pub use rule::{Check, Limit, Rule, Source, Value};
