@@ -54,6 +54,13 @@ const CASES: &[Case] = &[
         forbidden: &["cudarc", "libloading", "fa3"],
     },
     Case {
+        name: "programs-of-fa3-emu",
+        package: "fa3-emu",
+        features: "",
+        program: include_str!("../../outside/fa3_emu.rs"),
+        forbidden: &["cudarc", "libloading", "fa3", "fa3-tma", "fa3-kernels"],
+    },
+    Case {
         name: "cpu-of-fa3",
         package: "fa3",
         features: ", default-features = false, features = [\"cpu\"]",

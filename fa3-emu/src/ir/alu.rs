@@ -1,0 +1,473 @@
+//! Arithmetic in the registers of one lane. PTX ISA, "Integer Arithmetic", "Floating-Point",
+//! "Comparison and Selection", "Logic and Shift" and "Data Movement and Conversion Instructions".
+
+use super::operand::{PredReg, Reg, Special, Src, Ty};
+
+/// Arithmetic of one lane. Where a variant has a `ty`, its operands have that type and the
+/// register class of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AluOp {
+    /// `dst = a`, bit for bit.
+    Mov {
+        /// Destination; `a` has its width.
+        dst: Reg,
+        /// Source.
+        a: Src,
+    },
+    /// `dst =` a special register, which has 32 bits.
+    ReadSpecial {
+        /// Destination, 32 or 64 bits wide.
+        dst: Reg,
+        /// What it gets, zero-extended.
+        special: Special,
+    },
+    /// `mov` from a vector: the parts side by side, the first in the lowest bits.
+    Pack {
+        /// Destination, as wide as the parts together.
+        dst: Reg,
+        /// Two or four parts of one width.
+        parts: Box<[Src]>,
+    },
+    /// `mov` to a vector: the parts of `a`, the first from the lowest bits.
+    Unpack {
+        /// Two or four destinations of one width, together as wide as `a`; `None` is `_`.
+        parts: Box<[Option<Reg>]>,
+        /// Source.
+        a: Reg,
+    },
+    /// An integer or bit operation of one operand.
+    Int1 {
+        /// Which.
+        f: IntUnary,
+        /// 16, 32 or 64 bits.
+        ty: Ty,
+        /// Destination; 32 bits for [`IntUnary::Popc`] and [`IntUnary::Clz`].
+        dst: Reg,
+        /// Operand.
+        a: Src,
+    },
+    /// An integer or bit operation of two operands.
+    Int2 {
+        /// Which.
+        f: IntBinary,
+        /// 16, 32 or 64 bits. Its sign counts in division, remainder, minimum, maximum, the high
+        /// half of a product and the shift to the right.
+        ty: Ty,
+        /// Destination.
+        dst: Reg,
+        /// First operand.
+        a: Src,
+        /// Second operand; of shifts, 32 bits whatever `ty` is, and amounts above its width give
+        /// what the width gives.
+        b: Src,
+    },
+    /// `mul.wide`: the whole product.
+    MulWide {
+        /// Of the factors: 16 or 32 bits.
+        ty: Ty,
+        /// Twice as wide.
+        dst: Reg,
+        /// First factor.
+        a: Src,
+        /// Second factor.
+        b: Src,
+    },
+    /// `mad`: a product and a sum, wrapping.
+    Mad {
+        /// Which part of the product.
+        part: Part,
+        /// Of the factors.
+        ty: Ty,
+        /// Destination; for [`Part::Wide`] it and `c` are twice as wide as `ty`.
+        dst: Reg,
+        /// First factor.
+        a: Src,
+        /// Second factor.
+        b: Src,
+        /// Summand.
+        c: Src,
+    },
+    /// `bfe`: a field of bits, zero- or sign-extended by `ty`.
+    BitFieldExtract {
+        /// 32 or 64 bits.
+        ty: Ty,
+        /// Destination.
+        dst: Reg,
+        /// Holds the field.
+        a: Src,
+        /// Its lowest bit: the low 8 bits of 32.
+        position: Src,
+        /// Its length: the low 8 bits of 32.
+        length: Src,
+    },
+    /// `bfi`: `b` with a field replaced by the low bits of `a`.
+    BitFieldInsert {
+        /// 32 or 64 bits.
+        ty: Ty,
+        /// Destination.
+        dst: Reg,
+        /// Holds the field in its low bits.
+        a: Src,
+        /// All other bits.
+        b: Src,
+        /// The field's lowest bit: the low 8 bits of 32.
+        position: Src,
+        /// Its length: the low 8 bits of 32.
+        length: Src,
+    },
+    /// `shf`: 32 bits of the 64-bit value `high:low` shifted.
+    FunnelShift {
+        /// Left gives the high word, right the low word.
+        left: bool,
+        /// `.wrap` takes the amount modulo 32, `.clamp` at most 32.
+        wrap: bool,
+        /// Destination.
+        dst: Reg,
+        /// Low word.
+        low: Src,
+        /// High word.
+        high: Src,
+        /// The amount.
+        amount: Src,
+    },
+    /// `prmt` without a mode: each byte of the result is one of the eight of `b:a`, chosen by four
+    /// bits of the selector, of which the highest replicates the byte's sign.
+    Permute {
+        /// Destination.
+        dst: Reg,
+        /// Bytes 0 to 3.
+        a: Src,
+        /// Bytes 4 to 7.
+        b: Src,
+        /// The selector's low 16 bits count.
+        selector: Src,
+    },
+    /// `lop3`: bit `4a + 2b + c` of the table, at each place.
+    Lop3 {
+        /// Destination.
+        dst: Reg,
+        /// First operand.
+        a: Src,
+        /// Second operand.
+        b: Src,
+        /// Third operand.
+        c: Src,
+        /// The table.
+        table: u8,
+    },
+    /// A function of one `f32`.
+    Float1 {
+        /// Which.
+        f: FloatUnary,
+        /// Denormal operands and results count as zero.
+        ftz: bool,
+        /// Destination.
+        dst: Reg,
+        /// Operand.
+        a: Src,
+    },
+    /// A function of two `f32`, rounded to nearest even.
+    Float2 {
+        /// Which.
+        f: FloatBinary,
+        /// Denormal operands and results count as zero.
+        ftz: bool,
+        /// Destination.
+        dst: Reg,
+        /// First operand.
+        a: Src,
+        /// Second operand.
+        b: Src,
+    },
+    /// `fma.rn.f32`: rounded once.
+    Fma {
+        /// Denormal operands and results count as zero.
+        ftz: bool,
+        /// Destination.
+        dst: Reg,
+        /// First factor.
+        a: Src,
+        /// Second factor.
+        b: Src,
+        /// Summand.
+        c: Src,
+    },
+    /// Compares into a predicate.
+    Setp {
+        /// How.
+        cmp: Compare,
+        /// Of the operands: an integer of 16, 32 or 64 bits, or `f32`.
+        ty: Ty,
+        /// Denormal operands count as zero.
+        ftz: bool,
+        /// Destination.
+        dst: PredReg,
+        /// First operand.
+        a: Src,
+        /// Second operand.
+        b: Src,
+    },
+    /// `dst = if pred { a } else { b }`, bit for bit.
+    Selp {
+        /// Destination; `a` and `b` have its width.
+        dst: Reg,
+        /// Where the predicate is true.
+        a: Src,
+        /// Where it is false.
+        b: Src,
+        /// The predicate.
+        pred: PredReg,
+    },
+    /// `dst = a` for predicates, `mov.pred`.
+    PredMov {
+        /// Destination.
+        dst: PredReg,
+        /// Source.
+        a: PredReg,
+    },
+    /// `dst = !a` for predicates.
+    PredNot {
+        /// Destination.
+        dst: PredReg,
+        /// Operand.
+        a: PredReg,
+    },
+    /// Two predicates combined.
+    Pred2 {
+        /// How.
+        f: Logic,
+        /// Destination.
+        dst: PredReg,
+        /// First operand.
+        a: PredReg,
+        /// Second operand.
+        b: PredReg,
+    },
+    /// `cvt` of one value.
+    Cvt {
+        /// Which conversion.
+        kind: Convert,
+        /// Destination; where it is wider than the result, sign- or zero-extended by the result's type.
+        dst: Reg,
+        /// Operand; where its register is wider than its type, the low bits count.
+        a: Src,
+    },
+    /// `cvt.rn` of two `f32` to a pair of halves.
+    CvtPack {
+        /// [`Ty::F16`] or [`Ty::Bf16`].
+        ty: Ty,
+        /// `.relu`: negative results and NaN become zero.
+        relu: bool,
+        /// Destination, 32 bits.
+        dst: Reg,
+        /// Goes to the high half.
+        high: Src,
+        /// Goes to the low half.
+        low: Src,
+    },
+    /// `createpolicy.fractional`: a cache policy, which has no effect on results.
+    CreatePolicy {
+        /// Destination, 64 bits.
+        dst: Reg,
+    },
+}
+
+/// An operation on one integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntUnary {
+    /// `-a`, wrapping.
+    Neg,
+    /// `|a|`, wrapping.
+    Abs,
+    /// Every bit flipped.
+    Not,
+    /// The number of ones.
+    Popc,
+    /// The number of leading zeros.
+    Clz,
+    /// The bits in reverse order.
+    Brev,
+}
+
+/// An operation on two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntBinary {
+    /// Sum, wrapping.
+    Add,
+    /// Difference, wrapping.
+    Sub,
+    /// The low half of the product.
+    MulLo,
+    /// The high half of the product.
+    MulHi,
+    /// Quotient, towards zero; all ones for a division by zero.
+    Div,
+    /// Remainder, with the sign of `a`.
+    Rem,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Shift to the left.
+    Shl,
+    /// Shift to the right, filling with the sign for signed types.
+    Shr,
+}
+
+/// The part of a product that `mad` adds to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Its low half.
+    Lo,
+    /// Its high half.
+    Hi,
+    /// All of it.
+    Wide,
+}
+
+/// A function of one `f32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FloatUnary {
+    /// `-a`.
+    Neg,
+    /// `|a|`.
+    Abs,
+    /// `rcp.rn`: the reciprocal, rounded to nearest.
+    Rcp,
+    /// `rcp.approx`: within 1 ulp.
+    RcpApprox,
+    /// `sqrt.rn`: rounded to nearest.
+    Sqrt,
+    /// `sqrt.approx`.
+    SqrtApprox,
+    /// `rsqrt.approx`.
+    RsqrtApprox,
+    /// `ex2.approx`: 2 to the power of `a`, within 2 ulp.
+    Ex2Approx,
+    /// `lg2.approx`: the logarithm to base 2.
+    Lg2Approx,
+    /// `tanh.approx`.
+    TanhApprox,
+}
+
+/// A function of two `f32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FloatBinary {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// `div.rn`: quotient rounded to nearest.
+    Div,
+    /// `div.approx` and `div.full`: within 2 ulp.
+    DivApprox,
+    /// The smaller; the other where one is NaN; −0 counts as smaller than +0.
+    Min,
+    /// The larger; the other where one is NaN; −0 counts as smaller than +0.
+    Max,
+}
+
+/// A comparison. For floats the plain ones are false where an operand is NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+    /// Equal, or NaN.
+    Equ,
+    /// Not equal, or NaN.
+    Neu,
+    /// Less, or NaN.
+    Ltu,
+    /// Less or equal, or NaN.
+    Leu,
+    /// Greater, or NaN.
+    Gtu,
+    /// Greater or equal, or NaN.
+    Geu,
+    /// Neither is NaN.
+    Num,
+    /// One is NaN.
+    Nan,
+}
+
+/// An operation on two predicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logic {
+    /// Both.
+    And,
+    /// Either.
+    Or,
+    /// One but not both.
+    Xor,
+}
+
+/// A conversion of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convert {
+    /// Between integers: the low bits, or extended by the sign of `from`.
+    IntToInt {
+        /// Result.
+        to: Ty,
+        /// Operand.
+        from: Ty,
+        /// Clamps to the range of `to` instead of dropping bits.
+        saturate: bool,
+    },
+    /// An integer to the nearest `f32`.
+    IntToFloat {
+        /// Operand.
+        from: Ty,
+        /// Rounding of what has no exact `f32`.
+        rounding: Rounding,
+    },
+    /// An `f32` to an integer, clamped to its range; NaN gives zero.
+    FloatToInt {
+        /// Result.
+        to: Ty,
+        /// Which integer.
+        rounding: Rounding,
+        /// Denormal operands count as zero.
+        ftz: bool,
+    },
+    /// An `f16` or `bf16` to `f32`, exactly.
+    HalfToFloat {
+        /// [`Ty::F16`] or [`Ty::Bf16`].
+        from: Ty,
+    },
+    /// An `f32` to the nearest `f16` or `bf16`.
+    FloatToHalf {
+        /// [`Ty::F16`] or [`Ty::Bf16`].
+        to: Ty,
+    },
+}
+
+/// A direction of rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// To nearest, ties to even.
+    Nearest,
+    /// Towards zero.
+    Zero,
+    /// Towards negative infinity.
+    Down,
+    /// Towards positive infinity.
+    Up,
+}
