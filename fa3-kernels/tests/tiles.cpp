@@ -29,10 +29,11 @@ static Case current;
 
 [[noreturn]] static void fail(int) {
     const ForwardParams& p = current.p;
-    std::printf("%s: tile %dx%d, sq %d, sk %d, heads_q %d, group %d, batch_heads %d, m_tiles %d, "
-                "tiles %d, section %d, causal %d, grid %u\n",
-                current.failed, current.tile_m, current.tile_n, p.sq, p.sk, p.heads_q, p.group,
-                p.batch_heads, p.m_tiles, p.tiles, p.section, p.causal, current.grid);
+    std::printf(
+        "%s: tile %dx%d, sq %d, sk %d, heads_q %d, group %d, batch_heads %d, m_tiles %d, "
+        "tiles %d, section %d, causal %d, grid %u\n",
+        current.failed, current.tile_m, current.tile_n, p.sq, p.sk, p.heads_q, p.group,
+        p.batch_heads, p.m_tiles, p.tiles, p.section, p.causal, current.grid);
     std::fflush(stdout);
     std::_Exit(1);
 }
@@ -123,7 +124,8 @@ static void check_small() {
     }
 }
 
-// The first, the last and some other tiles of problems up to the largest that planning lets through.
+// The first, the last and some other tiles of problems up to the largest that planning lets
+// through.
 template <int TileM, int TileN>
 static void check_large(int longest) {
     const int lengths[] = {1, 64, 1 << 20, 1 << 30, longest - 1, longest};

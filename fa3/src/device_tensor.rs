@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::memory::Buffer;
+use crate::memory::{Buffer, zeros};
 use crate::{
     Device, Element, Error, Layout, Operands, Options, Plan, Result, Sequences, StreamHandle, Tensor,
     TensorSpec, Workspace,
@@ -125,6 +125,12 @@ impl Device {
         options: &Options,
     ) -> Result<DeviceOutput<T>> {
         let ([batch, sq, heads, _], [.., dv]) = (q.shape(), v.shape());
+        // Refused before anything is allocated.
+        let spec = TensorSpec { dtype: T::DTYPE, layout: Layout::contiguous([batch, sq, heads, dv]) };
+        let planned = Tensor { spec, ..q.tensor() };
+        let problem =
+            Operands::new(q.tensor(), k.tensor(), v.tensor(), planned).problem(Sequences::Dense, *options);
+        self.plan(&problem)?;
         let o = DeviceTensor::zeros(self, [batch, sq, heads, dv])?;
         let rows = elements([batch, heads, sq, 1])?;
         let lse = Buffer::zeroed(self.backend(), rows.saturating_mul(4))?;
@@ -181,7 +187,7 @@ impl Buffer {
         if needed > self.bytes() {
             return Err(Error::Length { argument: "buffer", given: self.bytes(), needed, unit: "bytes" });
         }
-        let mut data = vec![T::zeroed(); len];
+        let mut data = zeros::<T>(len)?;
         let bytes = bytemuck::cast_slice_mut(&mut data);
         // SAFETY: the allocation has at least that many bytes, initialised when it was made; what
         // writes it is ordered before this on the default stream.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::lengths::LengthsError;
 use crate::{Operand, Place};
 
 /// The result of every fallible call of this crate.
@@ -180,6 +181,13 @@ impl Error {
         remedy: impl Into<String>,
     ) -> Self {
         Self::Argument { argument, value: value.to_string(), rule: rule.into(), remedy: remedy.into() }
+    }
+}
+
+impl From<LengthsError> for Error {
+    fn from(LengthsError { argument, value, rule }: LengthsError) -> Self {
+        let value = format!("{argument} = {value}");
+        Self::argument("one of the sequences' lengths", value, rule, "pass such lengths")
     }
 }
 

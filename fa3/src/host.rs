@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::memory::Buffer;
+use crate::lengths::{self, Lengths};
+use crate::memory::{Buffer, zeros};
 use crate::{
     Device, Element, Error, Layout, Operands, Options, Place, Plan, Pointer, Problem, Result, Sequences,
     Tensor, TensorSpec,
@@ -112,6 +113,11 @@ impl<'a, T: Element> HostInputs<'a, T> {
             sequences: self.sequences.describe()?,
             options: *options,
         };
+        if problem.sequences != Sequences::Dense {
+            // Before the longest sequences are judged, which were found from the offsets.
+            let (used_k, cu_q, cu_k) = self.sequences.arrays();
+            lengths::sequences(&problem, Lengths { used_k, cu_q, cu_k })?;
+        }
         let dims = problem.dims()?;
         let exactly = |argument, values: Option<usize>, needed| match values {
             Some(given) if given != needed => {
@@ -121,7 +127,6 @@ impl<'a, T: Element> HostInputs<'a, T> {
         };
         exactly("sinks", self.sinks.map(<[f32]>::len), dims.heads_q)?;
         exactly("alibi", self.alibi.map(<[f32]>::len), dims.heads_q)?;
-        self.sequences.check(dims.batch, dims.sq, dims.sk)?;
         Ok(problem)
     }
 }
@@ -143,43 +148,6 @@ impl HostSequences<'_> {
                 }
                 let count = needed.saturating_sub(1);
                 Ok(Sequences::Packed { count, max_q: longest(cu_q), max_k: longest(cu_k) })
-            }
-        }
-    }
-
-    fn check(&self, batch: usize, sq: usize, sk: usize) -> Result<()> {
-        match self {
-            Self::Dense => Ok(()),
-            Self::UsedKeys(used) => {
-                if used.len() != batch {
-                    let given = used.len();
-                    return Err(Error::Length { argument: "used_k", given, needed: batch, unit: "elements" });
-                }
-                let fits = |&&used: &&i32| usize::try_from(used).is_ok_and(|used| used <= sk);
-                match used.iter().find(|used| !fits(used)) {
-                    None => Ok(()),
-                    Some(used) => Err(Error::argument(
-                        "used_k",
-                        used,
-                        format!("a sequence uses 0 to {sk} keys"),
-                        "pass how many keys count",
-                    )),
-                }
-            }
-            Self::Packed { cu_q, cu_k } => {
-                for (argument, cu, total) in [("cu_q", cu_q, sq), ("cu_k", cu_k, sk)] {
-                    let rises = cu.is_sorted() && cu.first() == Some(&0);
-                    let ends = cu.last().is_some_and(|&end| usize::try_from(end) == Ok(total));
-                    if !(rises && ends) {
-                        return Err(Error::argument(
-                            argument,
-                            format!("{cu:?}"),
-                            format!("it rises from 0 to the number of tokens, {total}"),
-                            "pass cumulative lengths",
-                        ));
-                    }
-                }
-                Ok(())
             }
         }
     }
@@ -282,8 +250,8 @@ fn in_place<T: Element>(
     options: &Options,
 ) -> Result<Output<T>> {
     let dims = problem.dims()?;
-    let mut o = vec![T::default(); problem.o.layout.span().unwrap_or(0)];
-    let mut lse = vec![0f32; dims.lse_len];
+    let mut o = zeros::<T>(problem.o.layout.span().unwrap_or(0))?;
+    let mut lse = zeros::<f32>(dims.lse_len)?;
     let (used_k, cu_q, cu_k) = inputs.sequences.arrays();
     let tensor =
         |tensor: &HostTensor<'_, T>| Tensor { pointer: pointer(tensor.data.as_ptr()), spec: tensor.spec() };

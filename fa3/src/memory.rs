@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Backend, Pointer, Result};
+use crate::{Backend, Error, Place, Pointer, Result};
 
 /// An allocation of a backend, freed when dropped.
 ///
@@ -49,4 +49,19 @@ impl Drop for Buffer {
             tracing::warn!(%error, bytes = self.bytes, "a buffer could not be freed");
         }
     }
+}
+
+/// Host memory, all zero.
+///
+/// # Errors
+/// [`Error::Allocation`] when there is not enough.
+pub(crate) fn zeros<T: bytemuck::Zeroable + Clone>(len: usize) -> Result<Vec<T>> {
+    let mut data = Vec::new();
+    data.try_reserve_exact(len).map_err(|error| Error::Allocation {
+        bytes: len.saturating_mul(size_of::<T>()),
+        place: Place::Host,
+        why: error.to_string(),
+    })?;
+    data.resize(len, T::zeroed());
+    Ok(data)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fa3::{
     Backend, Call, CpuBackend, CudaTarget, DType, Device, DeviceTensor, Error, HostInputs, HostSequences,
-    HostTensor, MockBackend, Options, Problem, Sizes, Target, attention, attention_with,
+    HostTensor, Layout, MockBackend, Options, Problem, Sizes, Target, attention, attention_with,
 };
 use half::bf16;
 
@@ -38,6 +38,10 @@ fn what_the_target_does_not_take_is_refused_before_anything_is_allocated() {
     let error = attention(&device, tensor, tensor, tensor, &options).unwrap_err();
     assert!(matches!(error, Error::Unsupported(_)), "{error}");
     assert_eq!(mock.calls(), []);
+    let tensor = DeviceTensor::upload(&device, [1, 64, 1, 64], &data).unwrap();
+    let before = mock.calls();
+    assert!(device.attention(&tensor, &tensor, &tensor, &options).is_err());
+    assert_eq!(mock.calls(), before);
 }
 
 #[test]
@@ -71,6 +75,32 @@ fn packed_lengths_used_keys_and_sinks_are_checked() {
         refused(HostInputs { sequences: HostSequences::UsedKeys(wrong), ..plain });
     }
     assert!(refused(HostInputs { sinks: Some(&[0.0, 1.0]), ..plain }).contains("sinks"));
+}
+
+#[test]
+fn wrong_lengths_are_named_by_their_entry() {
+    let data = [1.0f32; 12];
+    let tensor = HostTensor::new([1, 6, 1, 2], &data).unwrap();
+    let packed = HostSequences::Packed { cu_q: &[0, 9, 6], cu_k: &[0, 2, 6] };
+    let inputs = HostInputs { sequences: packed, ..HostInputs::new(tensor, tensor, tensor) };
+    let error = attention_with(&Device::cpu(), &inputs, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("cu_q[1] = 9") && error.contains("between 0 and 6"), "{error}");
+}
+
+#[test]
+fn outputs_larger_than_memory_are_refused() {
+    let layout = Layout { shape: [1, 1 << 44, 1, 8], strides: [0, 0, 0, 1] };
+    let q = HostTensor::strided(layout, &[1.0f32; 8]).unwrap();
+    let kv = HostTensor::new([1, 1, 1, 8], &[1.0f32; 8]).unwrap();
+    let error = attention(&Device::cpu(), q, kv, kv, &Options::default()).unwrap_err();
+    assert!(matches!(error, Error::Allocation { .. }), "{error}");
+    // Empty ones take none, however large their other extents are.
+    let empty = HostTensor::<f32>::new([1 << 40, 0, 1 << 20, 8], &[]).unwrap();
+    let output = attention(&Device::cpu(), empty, empty, empty, &Options::default()).unwrap();
+    assert!(output.o.is_empty() && output.lse.is_empty());
+    let inputs = fa3::reference::Inputs::new(&[], &[], &[]);
+    let reference = fa3::reference::forward::<f32>(output.plan.problem(), &inputs).unwrap();
+    assert!(reference.o.is_empty() && reference.lse.is_empty());
 }
 
 #[test]

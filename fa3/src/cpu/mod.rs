@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
-use crate::lengths::{Lengths, LengthsError, Sequence, sequences};
+use crate::lengths::{Lengths, Sequence, sequences};
 use crate::{DType, Element, Error, Operands, Problem, Result};
 use block::{BLOCK, Block, Scratch};
 use memory::{Array, Input, Output};
@@ -91,34 +91,52 @@ unsafe fn forward_typed<T: Element>(
         };
         (context, operands.used_k.array(entries), operands.cu_q.array(entries), operands.cu_k.array(entries))
     };
-    let sequences = sequences(problem, Lengths { used_k, cu_q, cu_k }).map_err(lengths_error)?;
-    let items = items(&sequences, heads);
+    let sequences = sequences(problem, Lengths { used_k, cu_q, cu_k })?;
+    let items = Items::new(&sequences, heads);
     let done = AtomicUsize::new(0);
-    let run = |scratch: &mut Scratch, &(sequence, head, first): &(Sequence, usize, usize)| {
+    let run = |scratch: &mut Scratch, index: usize| {
+        let Some((sequence, head, first)) = items.get(index) else { return };
         let rows = BLOCK.min(sequence.q_len - first);
         Block { context: &context, sequence, head, first, rows }.compute(scratch);
         if let Some(progress) = progress {
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, items.len());
         }
     };
-    items.par_iter().for_each_init(Scratch::default, run);
+    (0..items.len()).into_par_iter().for_each_init(Scratch::default, run);
     Ok(())
 }
 
-/// The blocks of every head of every sequence.
-fn items(sequences: &[Sequence], heads: usize) -> Vec<(Sequence, usize, usize)> {
-    let mut items = Vec::new();
-    for &sequence in sequences {
-        for head in 0..heads {
-            items.extend((0..sequence.q_len).step_by(BLOCK).map(|first| (sequence, head, first)));
-        }
-    }
-    items
+/// The blocks of every head of every sequence, in this order. Not listed: there may be as many as
+/// rows of O.
+struct Items<'a> {
+    sequences: &'a [Sequence],
+    heads: usize,
+    /// How many items end with each sequence.
+    ends: Vec<usize>,
 }
 
-fn lengths_error(error: LengthsError) -> Error {
-    let LengthsError { argument, value, rule } = error;
-    Error::argument("the lengths of sequences", format!("{argument} = {value}"), rule, "pass such lengths")
+impl<'a> Items<'a> {
+    fn new(sequences: &'a [Sequence], heads: usize) -> Self {
+        // No overflow: there are no more blocks than rows of O.
+        let add = |end: &mut usize, sequence: &Sequence| {
+            *end += sequence.q_len.div_ceil(BLOCK) * heads;
+            Some(*end)
+        };
+        Self { sequences, heads, ends: sequences.iter().scan(0, add).collect() }
+    }
+
+    fn len(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// The sequence, the head and the block's first row.
+    fn get(&self, index: usize) -> Option<(Sequence, usize, usize)> {
+        let n = self.ends.partition_point(|&end| end <= index);
+        let (sequence, end) = (*self.sequences.get(n)?, *self.ends.get(n)?);
+        let blocks = sequence.q_len.div_ceil(BLOCK);
+        let within = index + blocks * self.heads - end;
+        Some((sequence, within / blocks, within % blocks * BLOCK))
+    }
 }
 
 #[cfg(test)]

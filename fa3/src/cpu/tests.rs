@@ -4,7 +4,9 @@
 
 use std::time::Instant;
 
-use super::forward;
+use super::block::BLOCK;
+use super::{Items, forward};
+use crate::lengths::Sequence;
 use crate::testing::{Buffer, Case, Inputs, Lengths, Outputs, Set, cases};
 use crate::{Error, Operands, Place, Pointer};
 
@@ -81,6 +83,26 @@ fn lengths_that_break_their_rules_are_refused() {
         let refused = unsafe { forward(&case.problem(), &operands, None) };
         assert!(matches!(refused, Err(Error::Argument { .. })), "{refused:?}");
         assert!(outputs.same_bits(&case.outputs()));
+    }
+}
+
+#[test]
+fn items_are_every_block_of_every_head_once() {
+    let sequence = |q_start, q_len| Sequence { batch: 0, q_start, q_len, k_start: 0, k_len: 1 };
+    for lengths in [&[0usize, 300, 0, 0, 128, 1, 129, 0][..], &[0, 0], &[]] {
+        let sequences: Vec<_> = lengths.iter().enumerate().map(|(n, &len)| sequence(n, len)).collect();
+        for heads in 0..3 {
+            let items = Items::new(&sequences, heads);
+            let found: Vec<_> = (0..items.len()).map(|index| items.get(index).unwrap()).collect();
+            let mut expected = Vec::new();
+            for &sequence in &sequences {
+                for head in 0..heads {
+                    expected.extend((0..sequence.q_len).step_by(BLOCK).map(|first| (sequence, head, first)));
+                }
+            }
+            assert_eq!(found, expected);
+            assert_eq!(items.get(items.len()), None);
+        }
     }
 }
 

@@ -30,12 +30,12 @@ pub struct Inputs<'a, T> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// A tensor's type or shape does not fit the others.
+    /// The problem is malformed, or of another type than the slices.
     #[error("{argument} is {value}, but {rule}")]
-    Shape {
-        /// The tensor.
+    Problem {
+        /// The argument.
         argument: &'static str,
-        /// Its type and shape.
+        /// Its value.
         value: String,
         /// What it must be.
         rule: String,
@@ -75,32 +75,33 @@ pub enum InputError {
     },
 }
 
+impl InputError {
+    /// Why the problem is malformed.
+    fn of(error: crate::Error) -> Self {
+        match error {
+            crate::Error::Argument { argument, value, rule, .. } => Self::Problem { argument, value, rule },
+            other => {
+                let (value, rule) = ("malformed".to_owned(), other.to_string());
+                Self::Problem { argument: "the problem", value, rule }
+            }
+        }
+    }
+}
+
 impl<'a, T: Element> Inputs<'a, T> {
     /// The three tensors, and nothing optional.
     pub fn new(q: &'a [T], k: &'a [T], v: &'a [T]) -> Self {
         Self { q, k, v, sinks: None, alibi: None, used_k: None, cu_q: None, cu_k: None }
     }
 
-    /// Checks all that indexing relies on, and finds the sequences.
+    /// Checks all that indexing relies on, and finds the sequences: none where O has no element.
     pub(super) fn check(&self, problem: &Problem) -> Result<Vec<Sequence>, InputError> {
-        let [batch, sq, heads_q, d] = problem.q.layout.shape;
-        let [_, sk, heads_k, _] = problem.k.layout.shape;
-        let dv = problem.v.layout.shape[3];
-        tensor::<T>("q", &problem.q, [batch, sq, heads_q, d], Some(self.q))?;
-        tensor::<T>("k", &problem.k, [batch, sk, heads_k, d], Some(self.k))?;
-        tensor::<T>("v", &problem.v, [batch, sk, heads_k, dv], Some(self.v))?;
-        tensor::<T>("o", &problem.o, [batch, sq, heads_q, dv], None)?;
-        if heads_q > 0 && heads_q.checked_rem(heads_k) != Some(0) {
-            let value = format!("{heads_k} heads");
-            let rule = format!("the number of K's heads divides that of Q's, {heads_q}");
-            return Err(InputError::Shape { argument: "k", value, rule });
-        }
+        let dims = problem.dims().map_err(InputError::of)?;
+        let heads_q = dims.heads_q;
+        tensor("q", &problem.q, self.q)?;
+        tensor("k", &problem.k, self.k)?;
+        tensor("v", &problem.v, self.v)?;
         let packed = matches!(problem.sequences, crate::Sequences::Packed { .. });
-        if packed && batch != 1 {
-            let value = format!("{batch} batch entries");
-            let rule = "packed sequences are one batch entry".to_owned();
-            return Err(InputError::Shape { argument: "q", value, rule });
-        }
         head_values("sinks", problem.sinks, self.sinks, heads_q)?;
         head_values("alibi", problem.alibi, self.alibi, heads_q)?;
         let used = problem.sequences == crate::Sequences::UsedKeys;
@@ -113,36 +114,21 @@ impl<'a, T: Element> Inputs<'a, T> {
                 return Err(InputError::Presence { argument, given });
             }
         }
+        if dims.is_empty() {
+            return Ok(Vec::new());
+        }
         let lengths = Lengths { used_k: self.used_k, cu_q: self.cu_q, cu_k: self.cu_k };
         Ok(sequences(problem, lengths)?)
     }
 }
 
-fn tensor<T: Element>(
-    argument: &'static str,
-    spec: &TensorSpec,
-    shape: [usize; 4],
-    data: Option<&[T]>,
-) -> Result<(), InputError> {
-    let wrong = |rule: String| {
-        let value = format!("{} {:?} with strides {:?}", spec.dtype, spec.layout.shape, spec.layout.strides);
-        Err(InputError::Shape { argument, value, rule })
-    };
-    if spec.dtype != T::DTYPE || spec.layout.shape != shape {
-        return wrong(format!("it must be {} {shape:?}", T::DTYPE));
+fn tensor<T: Element>(argument: &'static str, spec: &TensorSpec, data: &[T]) -> Result<(), InputError> {
+    if spec.dtype != T::DTYPE {
+        let (value, rule) = (spec.dtype.to_string(), format!("the slices hold {}", T::DTYPE));
+        return Err(InputError::Problem { argument, value, rule });
     }
-    if shape[3] > 1 && spec.layout.strides[3] != 1 {
-        return wrong("the elements of a head lie next to each other".to_owned());
-    }
-    if shape[3] == 0 {
-        return wrong("a head has at least one dimension".to_owned());
-    }
-    let compact = crate::Layout::contiguous(shape).span();
-    let (Some(needed), Some(_)) = (spec.layout.span(), compact) else {
-        return wrong("its span must be addressable".to_owned());
-    };
-    match data {
-        Some(data) if data.len() < needed => Err(InputError::Short { argument, given: data.len(), needed }),
+    match spec.layout.span().unwrap_or(usize::MAX) {
+        needed if data.len() < needed => Err(InputError::Short { argument, given: data.len(), needed }),
         _ => Ok(()),
     }
 }

@@ -165,6 +165,9 @@ fn whole<T: Element, N: Copy + Send + Sync>(
     attend: impl Fn(&View<'_, N>) -> RowResult + Copy + Sync,
 ) -> Output {
     let [batch, sq, heads, dv] = problem.o.layout.shape;
+    if sequences.is_empty() {
+        return Output { o: Vec::new(), lse: Vec::new() };
+    }
     let mut rows = Vec::with_capacity(batch * sq * heads);
     for (n, sequence) in sequences.iter().enumerate() {
         for head in 0..heads {

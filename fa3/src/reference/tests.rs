@@ -233,7 +233,7 @@ fn wrong_inputs_are_refused() {
     assert!(heads.is_ok());
     let mut mixed = dense;
     mixed.v.dtype = DType::F16;
-    assert!(matches!(forward(&mixed, &inputs), Err(InputError::Shape { argument: "v", .. })));
+    assert!(matches!(forward(&mixed, &inputs), Err(InputError::Problem { argument: "v.dtype", .. })));
     let mut few = dense;
     few.sequences = Sequences::UsedKeys;
     assert!(matches!(forward(&few, &inputs), Err(InputError::Presence { argument: "used_k", given: false })));
