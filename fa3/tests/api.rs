@@ -115,6 +115,7 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
     let (one, three) = (on(1), on(3));
     assert_eq!((one.o, one.lse), (three.o, three.lse));
     assert!(CpuBackend::with_threads(0).is_err());
+    assert!(CpuBackend::with_threads(usize::MAX).is_err());
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn time_on_gpu(binding: &Binding, ordinal: u32, runs: usize) -> Outcome<f64> {
         // SAFETY: the operands live in the caller's buffers until the stream is synchronised.
         unsafe { binding.run(StreamHandle::from_raw(stream.raw())) }
     };
-    let events = (0..runs.max(1)).map(|_| Ok((Event::with_timing(&context)?, Event::with_timing(&context)?)));
+    let events = (0..runs).map(|_| Ok((Event::with_timing(&context)?, Event::with_timing(&context)?)));
     let events = events.collect::<Outcome<Vec<_>>>()?;
     events.iter().try_for_each(|_| run())?;
     for (start, end) in &events {

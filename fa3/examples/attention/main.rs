@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::builder::RangedU64ValueParser;
 use fa3::{CpuTarget, CudaTarget, DType, Options, Target, Window, support};
 
 use input::{Input, InputError, RandomSizes};
@@ -74,7 +75,7 @@ struct Arguments {
     #[arg(long)]
     alibi: bool,
     /// Timed runs, after warming up.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     runs: usize,
     /// Where o and lse go.
     #[arg(long, value_name = "FILE", default_value_os_t = std::env::temp_dir().join("fa3_attention.safetensors"))]

@@ -1,13 +1,13 @@
 //! Reading and writing safetensors files.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use fa3::{DType, Element};
 use half::{bf16, f16};
 use safetensors::tensor::{Dtype, TensorView};
-use safetensors::{SafeTensors, View, serialize_to_file};
+use safetensors::{SafeTensors, View, serialize, serialize_to_file};
 
 use crate::input::{Array, Input, InputError, Lengths, collect};
 
@@ -199,11 +199,14 @@ impl View for Written<'_> {
     }
 }
 
+/// A file appears whole or not at all, by a new one in its place; a pipe or a device is written to.
 fn write(path: &Path, tensors: Vec<(&str, Written<'_>)>) -> Result<(), InputError> {
-    serialize_to_file(tensors, None, path).map_err(|error| InputError::File {
-        path: path.to_owned(),
-        source: std::io::Error::other(error.to_string()),
-    })
+    let written = if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        serialize(tensors, None).map_err(io::Error::other).and_then(|bytes| fs::write(path, bytes))
+    } else {
+        serialize_to_file(tensors, None, path).map_err(io::Error::other)
+    };
+    written.map_err(|source| InputError::File { path: path.to_owned(), source })
 }
 
 /// Writes q, k and v.
@@ -243,7 +246,7 @@ mod tests {
         let views = views.iter().map(|(name, dtype, shape, bytes)| {
             (*name, TensorView::new(*dtype, shape.to_vec(), bytes).unwrap())
         });
-        safetensors::serialize(views, None).unwrap()
+        serialize(views, None).unwrap()
     }
 
     fn refused(tensors: &[(&str, Dtype, &[usize])]) -> String {
@@ -282,5 +285,23 @@ mod tests {
         assert!(wrong_output.contains("tensor `o`"), "{wrong_output}");
         let wrong_lengths = refused(&[Q, K, V, ("cu_seqlens", Dtype::I32, &[3])]);
         assert!(wrong_lengths.contains("cu_seqlens belong to packed"), "{wrong_lengths}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_is_written_to_and_stays_a_pipe() {
+        use std::os::unix::fs::FileTypeExt;
+        let path = std::env::temp_dir().join(format!("fa3-pipe-{}", std::process::id()));
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || fs::read(path).unwrap()
+        });
+        let input = real_data().unwrap();
+        write_input(&path, &input).unwrap();
+        assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
+        let read = parse("the pipe", &reader.join().unwrap()).unwrap();
+        assert_eq!((read.q.shape, read.v.bytes), (input.q.shape, input.v.bytes));
+        fs::remove_file(path).unwrap();
     }
 }

@@ -38,6 +38,10 @@ impl CpuBackend {
         if threads == 0 {
             return Err(refused("something must compute".to_owned()));
         }
+        let most = rayon::max_num_threads();
+        if threads > most {
+            return Err(refused(format!("a pool has at most {most}")));
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| refused(format!("the system says: {error}")))?;
         Ok(Self { pool: Some(pool), ..Self::new() })
