@@ -12,6 +12,10 @@
 //! `s = scale · q·k`, with `scale` = 1/√d unless [given](crate::Options::scale). A softcap turns it
 //! into `cap · tanh(s / cap)`. ALiBi then subtracts `slope · |i + sk − sq − j|`. Then the masks.
 //!
+//! Scores are f32. One that overflows is not caught: its row is NaN, or does without the key. In the
+//! GPU kernels `|s|` stays below 10⁸, for they subtract the row's maximum after rounding it, scaled:
+//! beyond that the rounding alone exceeds the range of f16.
+//!
 //! # Masks
 //! Causality and windows are aligned at the bottom right: query `i` stands at position
 //! `i + (sk − sq)` among the keys. Causal: it sees key `j` when `j ≤ i + (sk − sq)`. A window of

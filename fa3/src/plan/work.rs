@@ -6,7 +6,8 @@ use crate::{Dims, Problem, Sequences, TensorSpec};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     /// Floating-point operations of both products over visible (query, key) pairs only: `2·(d + dv)`
-    /// a pair. For sequences whose lengths lie in device memory, an upper bound.
+    /// a pair. Lengths may lie in device memory, which planning does not read: of used keys all are
+    /// counted, and of packed sequences as if all were as long as the longest.
     pub flops: f64,
     /// Bytes of Q, K, V, O and the LSE, each moved once; repeated (stride 0) slices count once.
     pub bytes: f64,
@@ -20,7 +21,7 @@ impl Work {
                 dims.batch as f64 * visible_pairs(dims.sq, dims.sk, window.left, window.right)
             }
             Sequences::Packed { max_q, max_k, .. } => {
-                // At most total_q rows, each of which sees at most the longest sequence of keys.
+                // As many sequences of the longest lengths as have that many rows in all.
                 let full = if max_q == 0 { 0.0 } else { dims.sq as f64 / max_q as f64 };
                 full * visible_pairs(max_q, max_k, window.left, window.right)
             }
