@@ -1,6 +1,7 @@
 //! Embeds the artefacts of the kernel table that were built from today's sources.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::{env, error, io};
 
 use fa3_sys::Arch;
@@ -10,7 +11,17 @@ use fa3_sys::artefact::{Unit, embed, source_roots};
 #[allow(dead_code, reason = "the crate uses the rest of the table")]
 mod table;
 
-fn main() -> Result<(), Box<dyn error::Error>> {
+fn main() -> ExitCode {
+    match build() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build() -> Result<(), Box<dyn error::Error>> {
     println!("cargo::rerun-if-changed=table.rs");
     let folder = |name: &str| {
         env::var_os(name).map(PathBuf::from).ok_or_else(|| io::Error::other(format!("{name} is not set")))

@@ -8,7 +8,7 @@ mod table;
 #[cfg(feature = "kernels")]
 use fa3_sys::{
     Arch,
-    artefact::{EmbedError, Unit, embed, source_roots},
+    artefact::{Unit, embed, source_roots},
 };
 
 #[cfg(not(feature = "kernels"))]
@@ -17,11 +17,16 @@ fn main() {
 }
 
 #[cfg(feature = "kernels")]
-fn main() -> Result<(), EmbedError> {
+fn main() -> std::process::ExitCode {
     let root = export();
     println!("cargo::rerun-if-changed=table.rs");
-    embed(&root, &source_roots(&root, &[]), &table::units())?;
-    Ok(())
+    match embed(&root, &source_roots(&root, &[]), &table::units()) {
+        Ok(_) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
 }
 
 /// `DEP_FA3_TMA_INCLUDE` for build scripts of crates that depend on this one. Returns this crate's

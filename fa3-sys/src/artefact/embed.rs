@@ -136,8 +136,10 @@ pub fn up_to_date(files: &Files, hash: &str) -> Result<Result<Manifest, MissingR
         return Ok(Err(MissingReason::NotBuilt));
     }
     let path = files.manifest.clone();
-    let text = fs::read_to_string(&path).map_err(|source| EmbedError::File { path: path.clone(), source })?;
-    let manifest: Manifest = text.parse().map_err(|source| EmbedError::Manifest { path, source })?;
+    let bytes = fs::read(&path).map_err(|source| EmbedError::File { path: path.clone(), source })?;
+    // Bytes that are no text break the manifest's own rules, whose error says what to do.
+    let manifest: Manifest =
+        String::from_utf8_lossy(&bytes).parse().map_err(|source| EmbedError::Manifest { path, source })?;
     Ok(if manifest.source_hash == hash { Ok(manifest) } else { Err(MissingReason::Stale) })
 }
 
@@ -256,8 +258,12 @@ mod tests {
         let folder = TemporaryFolder::new("malformed");
         folder.write("kernels/k.cu", "source");
         build(&folder, "k", "00");
-        folder.write("artifacts/sm_90a/k.manifest", "nonsense");
-        let error = generate(folder.path(), &[folder.path().join("kernels")], &[unit("k")]).unwrap_err();
-        assert!(error.to_string().contains("k.manifest"), "{error}");
+        let manifest = folder.path().join("artifacts/sm_90a/k.manifest");
+        for contents in [&b"nonsense"[..], b"", b"\xff\xfe = \x80"] {
+            fs::write(&manifest, contents).unwrap();
+            let error = generate(folder.path(), &[folder.path().join("kernels")], &[unit("k")]).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("k.manifest") && text.contains("delete the file"), "{text}");
+        }
     }
 }
