@@ -11,6 +11,7 @@ use fa3_sys::artefact::{Unit, embed, source_roots};
 #[allow(dead_code, reason = "the crate uses the rest of the table")]
 mod table;
 
+#[expect(clippy::print_stderr, reason = "build scripts say on standard error why they fail")]
 fn main() -> ExitCode {
     match build() {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,6 +17,7 @@ fn main() {
 }
 
 #[cfg(feature = "kernels")]
+#[expect(clippy::print_stderr, reason = "build scripts say on standard error why they fail")]
 fn main() -> std::process::ExitCode {
     let root = export();
     println!("cargo::rerun-if-changed=table.rs");

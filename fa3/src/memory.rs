@@ -19,7 +19,7 @@ impl Buffer {
     /// Allocates `bytes` bytes, their contents undefined.
     ///
     /// # Errors
-    /// [`Error::Allocation`](crate::Error::Allocation) when there is not enough.
+    /// [`Error::Allocation`] when there is not enough.
     pub fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Self> {
         let pointer = backend.allocate(bytes)?;
         Ok(Self { backend: Arc::clone(backend), pointer, bytes })
