@@ -12,6 +12,8 @@ impl TileMap {
     /// Copies the tile at `coordinates` (elements, contiguous dimension first) to shared address
     /// `destination`; elements outside the tensor are zeros. The bytes to count on the mbarrier.
     ///
+    /// A multicast is the same load into each CTA that it names, counted on that CTA's mbarrier.
+    ///
     /// # Errors
     /// [`TmaError`]. Shared memory may hold part of the tile when the tensor is not all allocated.
     pub fn load<G: Global + ?Sized>(
@@ -38,24 +40,6 @@ impl TileMap {
             }
             Ok(())
         })?;
-        Ok(self.tile)
-    }
-
-    /// Loads the same tile into several CTAs of a cluster, at the same address in each
-    /// (`.multicast::cluster`). The bytes to count on each CTA's mbarrier.
-    ///
-    /// # Errors
-    /// Those of [`load`](Self::load).
-    pub fn load_multicast<'a, G: Global + ?Sized>(
-        &self,
-        coordinates: &[i32],
-        global: &G,
-        destination: u32,
-        ctas: impl IntoIterator<Item = &'a mut [u8]>,
-    ) -> Result<u32, TmaError> {
-        for shared in ctas {
-            self.load(coordinates, global, destination, shared)?;
-        }
         Ok(self.tile)
     }
 }

@@ -70,17 +70,6 @@ fn element_strides_skip_all_but_the_contiguous_dimension() {
 }
 
 #[test]
-fn multicast_brings_the_same_tile_to_each_cta() {
-    let global = noise(5 * 160, 4);
-    let map = TileMap::new(&bf16_rows(), 0).unwrap();
-    let mut ctas = vec![vec![0; 1024]; 3];
-    let chosen = ctas.iter_mut().step_by(2).map(Vec::as_mut_slice);
-    assert_eq!(map.load_multicast(&[0, 0], &global[..], 512, chosen), Ok(512));
-    assert_eq!((&ctas[0], &ctas[1]), (&ctas[2], &vec![0; 1024]));
-    assert_eq!(ctas[0][512 + 4 * 16..][..16], global[..16], "in the pattern's fifth row");
-}
-
-#[test]
 fn a_reduction_adds_within_the_tensor() {
     let desc = TensorMapDesc::contiguous(DataType::F32, &[4, 3], &[4, 2]).unwrap();
     let map = TileMap::new(&desc, 0).unwrap();
