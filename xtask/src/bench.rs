@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: the benches, and the timing server.
 
+use std::process::ExitCode;
+
 use crate::devices;
 use crate::error::Result;
 use crate::process::pass_through;
@@ -17,7 +19,7 @@ pub(crate) struct Arguments {
     arguments: Vec<String>,
 }
 
-pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
+pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
     devices::prepare(workspace)?;
     let mut command = if arguments.serve {
         workspace.example("serve")?

@@ -38,11 +38,11 @@ fn start(command: Command) -> error::Result<ExitCode> {
     let workspace = workspace::Workspace::load()?;
     let done = |()| ExitCode::SUCCESS;
     match command {
-        Command::Run(arguments) => run::main(&workspace, &arguments).map(done),
+        Command::Run(arguments) => run::main(&workspace, &arguments),
         Command::Cubins(arguments) => cubins::main(&workspace, &arguments).map(drop).map(done),
         Command::Test(arguments) => test::main(&workspace, &arguments),
         Command::TestGpu(arguments) => test_gpu::main(&workspace, &arguments),
-        Command::Bench(arguments) => bench::main(&workspace, &arguments).map(done),
+        Command::Bench(arguments) => bench::main(&workspace, &arguments),
         Command::Doctor => doctor::main(&workspace).map(done),
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -95,14 +95,12 @@ pub(crate) fn follow(mut command: Command, mut show: impl FnMut(&str)) -> Result
     Ok((child.wait().map_err(start)?.success(), output))
 }
 
-/// Runs a program that has to succeed, with the terminal as its input and output.
-pub(crate) fn pass_through(mut command: Command) -> Result<()> {
-    let program = line(&command);
+/// Runs a program with the terminal as its input and output, and returns its exit code; what went
+/// wrong it has said itself.
+pub(crate) fn pass_through(mut command: Command) -> Result<ExitCode> {
     let status = command.status().map_err(|source| Error::Start { program: name(&command), source })?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Error::Failed { program, status: status.to_string(), output: String::new() })
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// A `cargo` command: the one that runs xtask.

@@ -60,13 +60,15 @@ impl Workspace {
         self.example_command("run", name)
     }
 
-    /// Any cargo command for an example.
+    /// Any cargo command for an example. It keeps the caller's folder: paths among the arguments are
+    /// relative to it.
     pub(crate) fn example_command(&self, subcommand: &str, name: &str) -> Result<Command> {
         let mut examples = self.package("fa3")?.targets_of("example");
         let example = examples
             .find(|example| example.name == name)
             .ok_or_else(|| Error::Refusal(format!("package `fa3` has no example `{name}`")))?;
-        let mut command = self.cargo([subcommand, "--release", "--package", "fa3", "--example", name]);
+        let mut command = cargo([subcommand, "--release", "--package", "fa3", "--example", name]);
+        command.arg("--manifest-path").arg(self.root.join("Cargo.toml"));
         command.arg(format!("--features={}", example.required_features.join(",")));
         Ok(command)
     }

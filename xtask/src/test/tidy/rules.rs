@@ -37,7 +37,7 @@ impl File {
         ["rs", "cu", "cuh", "h"].contains(&self.extension())
     }
 
-    fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         if self.extension() == DATA { None } else { std::str::from_utf8(&self.contents).ok() }
     }
 
