@@ -218,6 +218,13 @@ pub enum AluOp {
         /// The predicate.
         pred: PredReg,
     },
+    /// `dst = value` for a predicate, `mov.pred` of a constant.
+    PredSet {
+        /// Destination.
+        dst: PredReg,
+        /// In all lanes.
+        value: bool,
+    },
     /// `dst = a` for predicates, `mov.pred`.
     PredMov {
         /// Destination.

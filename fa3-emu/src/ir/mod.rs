@@ -3,6 +3,7 @@
 
 pub mod alu;
 pub mod bulk;
+mod compile;
 pub mod memory;
 pub mod mma;
 pub mod op;
