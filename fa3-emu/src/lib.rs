@@ -1,14 +1,18 @@
 //! A functional emulator of the PTX that CUDA kernels for Hopper GPUs compile to.
 //!
-//! [`ptx::parse`] reads the text; [`ir::Program::compile`] resolves one of its kernels, so that
-//! names are numbers and every instruction has been checked. What the emulator does not know is an
-//! error that names it and its line.
-//!
-//! [`engine`] is what works beside the warps: barriers, TMA and the tensor cores.
+//! [`ptx::parse`] reads the text, [`ir::Program::compile`] resolves one of its kernels, and [`run()`]
+//! executes a [`Launch`] of it on a [`Memory`]. What works beside the warps is in [`engine`]:
+//! barriers, TMA and the tensor cores. What the emulator does not know is an error that names it and
+//! its line.
 
 pub mod engine;
 pub mod ir;
+mod launch;
+mod machine;
 pub mod ptx;
+
+pub use launch::{Launch, Report, run};
+pub use machine::{Access, FaultKind, Memory, OutOfMemory, RunError, Site, Waiting};
 
 /// The README's example, compiled.
 #[cfg(doctest)]

@@ -1,0 +1,29 @@
+//! A CTA: its shared memory and its barriers.
+
+use crate::engine::mbarrier::MbarrierTable;
+use crate::engine::named::NamedBarriers;
+
+/// What the warps of a CTA share.
+#[derive(Debug)]
+pub(super) struct Cta {
+    /// Its index in the grid.
+    pub(super) index: [u32; 3],
+    /// Threads, in whole warps.
+    pub(super) threads: u32,
+    /// Shared memory, from `.shared::cta` address 0 up.
+    pub(super) shared: Vec<u8>,
+    pub(super) barriers: MbarrierTable,
+    pub(super) named: NamedBarriers,
+}
+
+impl Cta {
+    pub(super) fn new(index: [u32; 3], threads: u32, shared_bytes: u32) -> Self {
+        Self {
+            index,
+            threads: threads.next_multiple_of(32),
+            shared: vec![0; shared_bytes as usize],
+            barriers: MbarrierTable::default(),
+            named: NamedBarriers::default(),
+        }
+    }
+}

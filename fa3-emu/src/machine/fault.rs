@@ -1,0 +1,175 @@
+//! What stops a launch: where it happened, and what.
+
+use std::fmt;
+
+use crate::engine::cluster::ClusterBarrierError;
+use crate::engine::matrix::MatrixError;
+use crate::engine::mbarrier::TableError;
+use crate::engine::named::NamedBarrierError;
+use crate::engine::tma::TmaError;
+use crate::engine::wgmma::WgmmaError;
+
+/// Whether memory was read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It was read.
+    Read,
+    /// It was written.
+    Write,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        })
+    }
+}
+
+/// An instruction of a launch, and who executes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The kernel.
+    pub kernel: String,
+    /// The CTA's index in the grid.
+    pub cta: [u32; 3],
+    /// The warp in its CTA.
+    pub warp: u32,
+    /// The lanes that execute the instruction, a bit each.
+    pub lanes: u32,
+    /// The instruction's line of PTX, counted from one.
+    pub ptx_line: u32,
+    /// The line of the source that it was compiled from, where the PTX says (`.loc`).
+    pub source: Option<String>,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.cta;
+        write!(f, "{} CTA ({x}, {y}, {z}) warp {} lanes {:#010x}", self.kernel, self.warp, self.lanes)?;
+        write!(f, ", PTX line {}", self.ptx_line)?;
+        match &self.source {
+            Some(source) => write!(f, " ({source})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A warp's lanes that wait, and for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Who waits, and where.
+    pub site: Site,
+    /// For what.
+    pub reason: String,
+}
+
+/// What an instruction did that it must not.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access that does not lie in one allocation, or not in the CTA's shared memory, or not in
+    /// the parameters.
+    #[error("{access} of {bytes} bytes at {space} address {address:#x}, which is out of bounds")]
+    OutOfBounds {
+        /// Whether it reads or writes.
+        access: Access,
+        /// The state space (PTX ISA, "State Spaces").
+        space: &'static str,
+        /// The first byte's address.
+        address: u64,
+        /// The bytes of the access.
+        bytes: usize,
+    },
+    /// An address that is no multiple of what the access needs.
+    #[error("{space} address {address:#x} is not a multiple of {alignment}")]
+    Misaligned {
+        /// The state space.
+        space: &'static str,
+        /// The address.
+        address: u64,
+        /// What it must be a multiple of, in bytes.
+        alignment: u64,
+    },
+    /// A lane that executes an instruction whose member mask leaves it out (PTX ISA, "shfl.sync").
+    #[error("the member mask {members:#010x} leaves out lanes that execute the instruction")]
+    NotMember {
+        /// The mask.
+        members: u32,
+    },
+    /// A rank that the cluster does not have.
+    #[error("CTA rank {rank} in a cluster of {size}")]
+    Rank {
+        /// The rank.
+        rank: u32,
+        /// CTAs of the cluster.
+        size: usize,
+    },
+    /// `barrier.cluster.wait` without an arrival before it.
+    #[error("barrier.cluster.wait of a warp that has not arrived: barrier.cluster.arrive comes first")]
+    WaitBeforeArrival,
+    /// `trap`.
+    #[error("the kernel trapped")]
+    Trap,
+    /// An operation that an mbarrier's state forbids.
+    #[error(transparent)]
+    Mbarrier(#[from] TableError),
+    /// An arrival that a named barrier's state forbids.
+    #[error(transparent)]
+    NamedBarrier(#[from] NamedBarrierError),
+    /// An arrival that the cluster barrier's state forbids.
+    #[error(transparent)]
+    ClusterBarrier(#[from] ClusterBarrierError),
+    /// A copy that is not possible.
+    #[error(transparent)]
+    Copy(#[from] TmaError),
+    /// A product that is not possible.
+    #[error(transparent)]
+    Product(#[from] WgmmaError),
+    /// A move of matrices that is not possible.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+}
+
+/// Why a launch did not come to its end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The launch itself is not possible.
+    #[error("{argument} = {value}, but {rule}")]
+    Launch {
+        /// The argument of the launch.
+        argument: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        rule: String,
+    },
+    /// An instruction did what it must not.
+    #[error("{site}: {kind}")]
+    Fault {
+        /// Where.
+        site: Site,
+        /// What.
+        kind: FaultKind,
+    },
+    /// Everyone waits, and nobody is left who could end that.
+    #[error("deadlock: every warp of the cluster waits{}", list(.waiting))]
+    Deadlock {
+        /// Every group of lanes that waits.
+        waiting: Vec<Waiting>,
+    },
+    /// The step limit of the launch was reached.
+    #[error("{site}: still running after {limit} warp instructions, the launch's step limit")]
+    StepLimit {
+        /// Where it stood.
+        site: Site,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+fn list(waiting: &[Waiting]) -> String {
+    waiting.iter().map(|one| format!("\n  {}: {}", one.site, one.reason)).collect()
+}

@@ -1,0 +1,94 @@
+//! The grid: its clusters, one after the other.
+
+use super::cluster::Cluster;
+use super::cta::Cta;
+use super::fault::RunError;
+use super::memory::Memory;
+use super::special::coordinates;
+use super::warp::Warp;
+use crate::engine::cluster::ClusterBarrier;
+use crate::ir::Program;
+
+/// The checked shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Geometry {
+    /// CTAs.
+    pub(crate) grid: [u32; 3],
+    /// Threads of a CTA.
+    pub(crate) block: [u32; 3],
+    /// CTAs of a cluster; each extent divides the grid's.
+    pub(crate) cluster: [u32; 3],
+    /// Bytes of shared memory a CTA, static and dynamic.
+    pub(crate) shared_bytes: u32,
+    /// Those of them that are dynamic.
+    pub(crate) dynamic_shared: u32,
+    /// Warp instructions after which a cluster is given up.
+    pub(crate) step_limit: u64,
+}
+
+impl Geometry {
+    /// Threads of a CTA.
+    pub(crate) fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Warps of a CTA.
+    pub(crate) fn warps(&self) -> usize {
+        self.threads().div_ceil(32) as usize
+    }
+
+    /// CTAs of a cluster.
+    fn ranks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+}
+
+/// Runs every cluster. The warp instructions executed.
+pub(crate) fn run_grid(
+    program: &Program,
+    geometry: &Geometry,
+    params: &[u8],
+    memory: &mut Memory,
+) -> Result<u64, RunError> {
+    let clusters: [u32; 3] = std::array::from_fn(|axis| geometry.grid[axis] / geometry.cluster[axis].max(1));
+    let mut steps = 0;
+    for z in 0..clusters[2] {
+        for y in 0..clusters[1] {
+            for x in 0..clusters[0] {
+                let mut cluster = cluster(program, geometry, params, memory, [x, y, z]);
+                cluster.run()?;
+                steps += cluster.steps;
+            }
+        }
+    }
+    Ok(steps)
+}
+
+fn cluster<'a>(
+    program: &'a Program,
+    geometry: &'a Geometry,
+    params: &'a [u8],
+    memory: &'a mut Memory,
+    index: [u32; 3],
+) -> Cluster<'a> {
+    let ranks = geometry.ranks();
+    let ctas = (0..ranks).map(|rank| {
+        let within = coordinates(rank, geometry.cluster);
+        let index = std::array::from_fn(|axis| index[axis] * geometry.cluster[axis] + within[axis]);
+        Cta::new(index, geometry.threads(), geometry.shared_bytes)
+    });
+    let warps = (0..ranks as usize).flat_map(|cta| {
+        (0..geometry.threads().div_ceil(32))
+            .map(move |warp| Warp::new(program, cta, warp, geometry.threads() - 32 * warp))
+    });
+    Cluster {
+        program,
+        geometry,
+        params,
+        memory,
+        ctas: ctas.collect(),
+        warps: warps.collect(),
+        barrier: ClusterBarrier::new(ranks * geometry.threads()),
+        steps: 0,
+    }
+}

@@ -1,0 +1,186 @@
+//! Barriers and fences. Under eager delivery in one order of execution, fences have nothing to do.
+
+use super::address::{in_lane, of};
+use super::cluster::{Cluster, Flow, Violation};
+use super::exchange::{self, converge};
+use super::fault::FaultKind;
+use super::lanes::{ALL, lanes_of};
+use super::warp::{PhaseOf, Wait, Warp};
+use crate::engine::mbarrier::{MbarrierError, TableError};
+use crate::ir::sync::{Phase, SyncOp};
+use crate::ir::{Address, PredReg, Space, Src};
+
+/// Threads of a warp, which is what a barrier counts an aligned arrival for.
+const WARP_THREADS: u32 = 32;
+
+impl Cluster<'_> {
+    pub(super) fn synchronise(
+        &mut self,
+        op: &SyncOp,
+        warp: &mut Warp,
+        pc: usize,
+        mask: u32,
+    ) -> Result<Flow, Violation> {
+        let everywhere = |kind| Violation { kind, lanes: mask };
+        match *op {
+            SyncOp::BarSync { barrier, threads, aligned } => {
+                if let Some(flow) = together(warp, mask, aligned) {
+                    return Ok(flow);
+                }
+                let (id, generation) = self.arrive_named(warp, mask, barrier, threads).map_err(everywhere)?;
+                Ok(Flow::Arrived(Wait::Named { id, generation }))
+            }
+            SyncOp::BarArrive { barrier, threads, aligned } => {
+                if let Some(flow) = together(warp, mask, aligned) {
+                    return Ok(flow);
+                }
+                self.arrive_named(warp, mask, barrier, Some(threads)).map_err(everywhere)?;
+                Ok(Flow::Next)
+            }
+            SyncOp::WarpSync { members } => exchange::synchronise(warp, pc, mask, members),
+            // Every live lane arrives with its warp, aligned or not: the kernel cannot tell.
+            SyncOp::ClusterArrive { .. } => {
+                if let Some(flow) = converge(warp, mask, ALL) {
+                    return Ok(flow);
+                }
+                let phase =
+                    self.barrier.arrive(mask.count_ones()).map_err(|error| everywhere(error.into()))?;
+                warp.cluster_arrival = Some(phase);
+                Ok(Flow::Next)
+            }
+            SyncOp::ClusterWait { .. } => {
+                if let Some(flow) = converge(warp, mask, ALL) {
+                    return Ok(flow);
+                }
+                let phase = warp.cluster_arrival.ok_or_else(|| everywhere(FaultKind::WaitBeforeArrival))?;
+                if !self.barrier.passed(phase) {
+                    return Ok(Flow::Park(Wait::Cluster { phase }));
+                }
+                warp.cluster_arrival = None;
+                Ok(Flow::Next)
+            }
+            SyncOp::Fence(_) | SyncOp::Sleep { .. } => Ok(Flow::Next),
+            SyncOp::SetMaxRegisters { .. } => Ok(converge(warp, mask, ALL).unwrap_or(Flow::Next)),
+            SyncOp::MbarWait { addr, phase, dst, may_suspend, .. } => {
+                self.wait(warp, mask, addr, phase, dst, may_suspend)
+            }
+            SyncOp::MbarInit { addr, count } => self.each(mask, |cluster, lane| {
+                let count = warp.registers.lane(count, lane) as u32;
+                let (cta, address) = cluster.barrier_at(warp, Space::SharedCta, addr, lane)?;
+                Ok(cluster.ctas[cta].barriers.init(address, count)?)
+            }),
+            SyncOp::MbarInval { addr } => self.each(mask, |cluster, lane| {
+                let (cta, address) = cluster.barrier_at(warp, Space::SharedCta, addr, lane)?;
+                Ok(cluster.ctas[cta].barriers.invalidate(address)?)
+            }),
+            SyncOp::MbarExpect { space, addr, bytes } => self.each(mask, |cluster, lane| {
+                let bytes = warp.registers.lane(bytes, lane) as u32;
+                let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
+                let expected = cluster.ctas[cta].barriers.get_mut(address)?.expect_tx(bytes);
+                expected.map_err(|source| TableError::Barrier { address, source })?;
+                Ok(())
+            }),
+            SyncOp::MbarArrive { space, addr, count, expect, state, .. } => {
+                self.each(mask, |cluster, lane| {
+                    let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
+                    let refused = |source: MbarrierError| TableError::Barrier { address, source };
+                    let value = |src| warp.registers.lane(src, lane) as u32;
+                    let barrier = cluster.ctas[cta].barriers.get_mut(address)?;
+                    let phase = barrier.phase();
+                    if let Some(bytes) = expect {
+                        barrier.expect_tx(value(bytes)).map_err(refused)?;
+                    }
+                    barrier.arrive(count.map_or(1, value)).map_err(refused)?;
+                    if let Some(state) = state {
+                        warp.registers.set_lane(state, lane, phase);
+                    }
+                    Ok(())
+                })
+            }
+        }
+    }
+
+    /// Does the same in every lane of the mask, lowest first.
+    fn each(
+        &mut self,
+        mask: u32,
+        mut action: impl FnMut(&mut Self, usize) -> Result<(), FaultKind>,
+    ) -> Result<Flow, Violation> {
+        for lane in lanes_of(mask) {
+            action(self, lane).map_err(|kind| in_lane(lane, kind))?;
+        }
+        Ok(Flow::Next)
+    }
+
+    /// The CTA and the offset of the mbarrier that an operand names in a lane.
+    fn barrier_at(
+        &self,
+        warp: &Warp,
+        space: Space,
+        addr: Address,
+        lane: usize,
+    ) -> Result<(usize, u32), FaultKind> {
+        self.shared(warp.cta, space, of(&warp.registers, addr, lane))
+    }
+
+    /// The warp arrives at a named barrier; which, and in which generation.
+    fn arrive_named(
+        &mut self,
+        warp: &Warp,
+        mask: u32,
+        barrier: Src,
+        threads: Option<Src>,
+    ) -> Result<(u32, u64), FaultKind> {
+        let id = warp.registers.uniform(barrier, mask) as u32;
+        let cta = &mut self.ctas[warp.cta];
+        let threads = threads.map_or(cta.threads, |threads| warp.registers.uniform(threads, mask) as u32);
+        // The last warp counts as a whole one, however few threads it has.
+        let arriving = if mask == warp.live { WARP_THREADS } else { mask.count_ones() };
+        Ok((id, cta.named.arrive(id, threads, arriving)?))
+    }
+
+    /// `mbarrier.test_wait` and `mbarrier.try_wait`. A lane whose phase has not completed parks in
+    /// `try_wait`, which may suspend it for as long as it likes, instead of trying again and again.
+    fn wait(
+        &self,
+        warp: &mut Warp,
+        mask: u32,
+        addr: Address,
+        phase: Phase,
+        dst: PredReg,
+        may_suspend: bool,
+    ) -> Result<Flow, Violation> {
+        let (mut done, mut first) = (0, None);
+        for lane in lanes_of(mask) {
+            let address = of(&warp.registers, addr, lane);
+            let (cta, offset) =
+                self.shared(warp.cta, Space::SharedCta, address).map_err(|kind| in_lane(lane, kind))?;
+            let phase = match phase {
+                Phase::Parity(parity) => PhaseOf::Parity(warp.registers.lane(parity, lane) as u32),
+                Phase::State(state) => PhaseOf::Number(warp.registers.lane(Src::Reg(state), lane)),
+            };
+            let barrier = self.ctas[cta].barriers.get(offset).map_err(|error| in_lane(lane, error.into()))?;
+            if phase.is_complete(barrier) {
+                done |= 1 << lane;
+            } else {
+                first.get_or_insert(Wait::Phase { cta, offset, phase });
+            }
+        }
+        match first {
+            Some(wait) if may_suspend && done == 0 => Ok(Flow::Park(wait)),
+            Some(wait) if may_suspend => {
+                warp.registers.set_predicate(dst, done, done);
+                Ok(Flow::Partly { done, wait })
+            }
+            _ => {
+                warp.registers.set_predicate(dst, done, mask);
+                Ok(Flow::Next)
+            }
+        }
+    }
+}
+
+/// Waits for the warp's other lanes where an instruction takes them all at once.
+fn together(warp: &Warp, mask: u32, aligned: bool) -> Option<Flow> {
+    if aligned { converge(warp, mask, ALL) } else { None }
+}
