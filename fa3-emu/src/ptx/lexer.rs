@@ -113,14 +113,14 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
 }
 
-/// A single colon ends a word (it makes a label of it), a double colon between letters does not.
+/// A single colon ends a word (it makes a label of it), a double colon within it does not.
 fn word_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut length = 0;
     loop {
         match bytes.get(length..).unwrap_or_default() {
             [byte, ..] if is_word(*byte) => length += 1,
-            [b':', b':', byte, ..] if byte.is_ascii_alphabetic() => length += 3,
+            [b':', b':', byte, ..] if byte.is_ascii_alphanumeric() => length += 3,
             _ => return length,
         }
     }

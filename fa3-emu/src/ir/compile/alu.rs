@@ -1,20 +1,21 @@
-//! Arithmetic, comparison, selection, moves.
+//! Arithmetic, logic and shifts.
 
+use super::moves;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::ir::alu::{Compare, FloatBinary, FloatUnary, IntBinary, IntUnary, Logic, Part};
-use crate::ir::{AluOp, Class, Special, Src, Ty};
-use crate::ptx::{Fault, Operand};
+use crate::ir::alu::{FloatBinary, FloatUnary, IntBinary, IntUnary, Logic, Part};
+use crate::ir::{AluOp, Class, Ty};
+use crate::ptx::Fault;
 
 /// Integers that have a sign or lack one.
-const INTEGERS: [Ty; 6] = [Ty::U16, Ty::U32, Ty::U64, Ty::S16, Ty::S32, Ty::S64];
+pub(super) const INTEGERS: [Ty; 6] = [Ty::U16, Ty::U32, Ty::U64, Ty::S16, Ty::S32, Ty::S64];
 const SIGNED: [Ty; 3] = [Ty::S16, Ty::S32, Ty::S64];
 const BITS: [Ty; 3] = [Ty::B16, Ty::B32, Ty::B64];
 const WIDE_BITS: [Ty; 2] = [Ty::B32, Ty::B64];
 
 pub(super) fn lower(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<AluOp, Fault> {
     match opcode.root() {
-        "mov" => mov(opcode, operands),
+        "mov" => moves::mov(opcode, operands),
         "add" => sum(opcode, operands, IntBinary::Add, FloatBinary::Add),
         "sub" => sum(opcode, operands, IntBinary::Sub, FloatBinary::Sub),
         "min" => sum(opcode, operands, IntBinary::Min, FloatBinary::Min),
@@ -57,8 +58,8 @@ pub(super) fn lower(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) ->
         "ex2" => approximate(opcode, operands, FloatUnary::Ex2Approx),
         "lg2" => approximate(opcode, operands, FloatUnary::Lg2Approx),
         "tanh" => approximate(opcode, operands, FloatUnary::TanhApprox),
-        "setp" => setp(opcode, operands),
-        "selp" => selp(opcode, operands),
+        "setp" => moves::setp(opcode, operands),
+        "selp" => moves::selp(opcode, operands),
         "bfe" | "bfi" => field(opcode, operands),
         "shf" => funnel(opcode, operands),
         "prmt" => {
@@ -86,82 +87,6 @@ pub(super) fn lower(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) ->
         }
         _ => Err(opcode.unknown()),
     }
-}
-
-fn mov(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<AluOp, Fault> {
-    if opcode.take("pred") {
-        let dst = operands.pred()?;
-        if let Some(Operand::Integer(value)) = operands.peek() {
-            operands.any_constant()?;
-            return Ok(AluOp::PredSet { dst, value: *value != 0 });
-        }
-        return Ok(AluOp::PredMov { dst, a: operands.pred()? });
-    }
-    let ty = opcode.take_ty().filter(|ty| ty.bits() > 8).ok_or_else(|| opcode.unknown())?;
-    if let Some(Operand::Vector(elements)) = operands.peek() {
-        let (count, part) = parts(opcode, ty, elements.len())?;
-        let parts = operands.dsts(count, part.class())?;
-        return Ok(AluOp::Unpack { parts, a: operands.dst(ty.class())? });
-    }
-    let dst = operands.dst(ty.class())?;
-    match operands.peek() {
-        Some(Operand::Vector(elements)) => {
-            let (count, part) = parts(opcode, ty, elements.len())?;
-            Ok(AluOp::Pack { dst, parts: operands.srcs(count, part)? })
-        }
-        Some(Operand::Name(name)) if special(name).is_some() && dst.class != Class::B16 => {
-            let special = operands.special(special)?;
-            Ok(AluOp::ReadSpecial { dst, special })
-        }
-        _ => Ok(AluOp::Mov { dst, a: operands.src(ty)? }),
-    }
-}
-
-/// The number and the type of the parts of an untyped value.
-fn parts(opcode: &Opcode<'_>, whole: Ty, count: usize) -> Result<(usize, Ty), Fault> {
-    match (whole, count) {
-        (Ty::B32, 2) | (Ty::B64, 4) => Ok((count, Ty::B16)),
-        (Ty::B64, 2) => Ok((count, Ty::B32)),
-        _ => Err(opcode.unknown()),
-    }
-}
-
-fn special(name: &str) -> Option<Special> {
-    if let Some((vector, axis)) = name.split_once('.') {
-        let axis = match axis {
-            "x" => 0,
-            "y" => 1,
-            "z" => 2,
-            _ => return None,
-        };
-        return Some(match vector {
-            "%tid" => Special::Tid(axis),
-            "%ntid" => Special::Ntid(axis),
-            "%ctaid" => Special::Ctaid(axis),
-            "%nctaid" => Special::Nctaid(axis),
-            "%clusterid" => Special::Clusterid(axis),
-            "%nclusterid" => Special::Nclusterid(axis),
-            "%cluster_ctaid" => Special::ClusterCtaid(axis),
-            "%cluster_nctaid" => Special::ClusterNctaid(axis),
-            _ => return None,
-        });
-    }
-    Some(match name {
-        "%cluster_ctarank" => Special::ClusterCtarank,
-        "%cluster_nctarank" => Special::ClusterNctarank,
-        "%laneid" => Special::Laneid,
-        "%warpid" => Special::Warpid,
-        "%lanemask_eq" => Special::LanemaskEq,
-        "%lanemask_lt" => Special::LanemaskLt,
-        "%lanemask_le" => Special::LanemaskLe,
-        "%lanemask_gt" => Special::LanemaskGt,
-        "%lanemask_ge" => Special::LanemaskGe,
-        "%smid" => Special::Smid,
-        "%nsmid" => Special::Nsmid,
-        "%dynamic_smem_size" => Special::DynamicSmemSize,
-        "%total_smem_size" => Special::TotalSmemSize,
-        _ => return None,
-    })
 }
 
 fn int1(
@@ -319,44 +244,6 @@ fn not(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<AluOp
     int1(opcode, operands, IntUnary::Not, &BITS, None)
 }
 
-fn setp(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<AluOp, Fault> {
-    let cmp = opcode.one_of(&[
-        ("eq", Compare::Eq),
-        ("ne", Compare::Ne),
-        ("lt", Compare::Lt),
-        ("le", Compare::Le),
-        ("gt", Compare::Gt),
-        ("ge", Compare::Ge),
-        ("equ", Compare::Equ),
-        ("neu", Compare::Neu),
-        ("ltu", Compare::Ltu),
-        ("leu", Compare::Leu),
-        ("gtu", Compare::Gtu),
-        ("geu", Compare::Geu),
-        ("num", Compare::Num),
-        ("nan", Compare::Nan),
-    ])?;
-    let ftz = opcode.take("ftz");
-    let equality = matches!(cmp, Compare::Eq | Compare::Ne);
-    let order = equality || matches!(cmp, Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge);
-    let ty = opcode.take_ty().filter(|ty| match ty {
-        Ty::F32 => true,
-        Ty::B16 | Ty::B32 | Ty::B64 => equality && !ftz,
-        ty => INTEGERS.contains(ty) && order && !ftz,
-    });
-    let ty = ty.ok_or_else(|| opcode.unknown())?;
-    let (dst, a) = (operands.pred()?, operands.src(ty)?);
-    Ok(AluOp::Setp { cmp, ty, ftz, dst, a, b: operands.src(ty)? })
-}
-
-fn selp(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<AluOp, Fault> {
-    let ty = opcode.take_ty().filter(|ty| ty.bits() > 8 && !matches!(ty, Ty::F16 | Ty::Bf16));
-    let ty = ty.ok_or_else(|| opcode.unknown())?;
-    let dst = operands.dst(ty.class())?;
-    let (a, b): (Src, Src) = (operands.src(ty)?, operands.src(ty)?);
-    Ok(AluOp::Selp { dst, a, b, pred: operands.pred()? })
-}
-
 fn field(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<AluOp, Fault> {
     if opcode.root() == "bfe" {
         let ty = opcode.ty(&[Ty::U32, Ty::S32, Ty::U64, Ty::S64])?;
@@ -378,4 +265,78 @@ fn funnel(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<Al
     let dst = operands.dst(Class::B32)?;
     let (low, high) = (operands.src(Ty::B32)?, operands.src(Ty::B32)?);
     Ok(AluOp::FunnelShift { left, wrap, dst, low, high, amount: operands.src(Ty::U32)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{d, instruction, r, unknown};
+    use super::*;
+    use crate::ir::{Op, PredReg, Src};
+
+    fn alu(text: &str) -> Result<AluOp, Fault> {
+        match instruction(text)?.op {
+            Op::Alu(alu) => Ok(alu),
+            _ => Err(Fault::Undeclared(text.to_owned())),
+        }
+    }
+
+    #[test]
+    fn products_have_the_width_they_say() {
+        let (a, b) = (Src::Reg(r(0)), Src::Imm(9));
+        let wide = AluOp::MulWide { ty: Ty::S32, dst: d(0), a, b };
+        assert_eq!(alu("mul.wide.s32 %d1, %r1, 9;"), Ok(wide));
+        let c = Src::Reg(d(1));
+        let mad = AluOp::Mad { part: Part::Wide, ty: Ty::U32, dst: d(0), a, b, c };
+        assert_eq!(alu("mad.wide.u32 %d1, %r1, 9, %d2;"), Ok(mad));
+        let low = AluOp::Int2 { f: IntBinary::MulLo, ty: Ty::S32, dst: r(0), a: Src::Reg(r(1)), b };
+        assert_eq!(alu("mul.lo.s32 %r1, %r2, 9;"), Ok(low));
+        assert_eq!(alu("mul.s32 %r1, %r2, 9;"), Err(unknown("mul.s32")));
+        assert_eq!(alu("mul.wide.u64 %d1, %d2, %d3;"), Err(unknown("mul.wide.u64")));
+    }
+
+    #[test]
+    fn floats_round_to_nearest_or_say_what_they_do() {
+        let (a, b) = (Src::Reg(r(1)), Src::Imm(0x4000_0000));
+        let float = |f, ftz| AluOp::Float2 { f, ftz, dst: r(0), a, b };
+        assert_eq!(alu("add.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::Add, false)));
+        assert_eq!(alu("add.rn.ftz.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::Add, true)));
+        assert_eq!(alu("max.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::Max, false)));
+        assert_eq!(alu("div.full.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::DivApprox, false)));
+        let ex2 = AluOp::Float1 { f: FloatUnary::Ex2Approx, ftz: true, dst: r(0), a };
+        assert_eq!(alu("ex2.approx.ftz.f32 %r1, %r2;"), Ok(ex2));
+        for unknown_form in ["add.rz.f32", "add.sat.f32", "max.rn.f32", "max.NaN.f32", "add.rn.f32x2"] {
+            assert_eq!(alu(&format!("{unknown_form} %r1, %r2, %r3;")), Err(unknown(unknown_form)));
+        }
+    }
+
+    #[test]
+    fn shifts_take_32_bits() {
+        let shr = |ty, dst, a, b| AluOp::Int2 { f: IntBinary::Shr, ty, dst, a: Src::Reg(a), b };
+        assert_eq!(alu("shr.s64 %d1, %d2, %r1;"), Ok(shr(Ty::S64, d(0), d(1), Src::Reg(r(0)))));
+        assert_eq!(alu("shr.u32 %r1, %r2, 3;"), Ok(shr(Ty::U32, r(0), r(1), Src::Imm(3))));
+        assert!(alu("shl.b64 %d1, %d2, %d3;").is_err());
+        assert_eq!(alu("shl.s32 %r1, %r2, 3;"), Err(unknown("shl.s32")));
+    }
+
+    #[test]
+    fn fields_and_bytes() {
+        let (a, b) = (Src::Reg(r(1)), Src::Reg(r(2)));
+        let (position, length) = (Src::Imm(4), Src::Imm(3));
+        let insert = AluOp::BitFieldInsert { ty: Ty::B32, dst: r(0), a, b, position, length };
+        assert_eq!(alu("bfi.b32 %r1, %r2, %r3, 4, 3;"), Ok(insert));
+        let permute = AluOp::Permute { dst: r(0), a, b, selector: Src::Imm(0x5410) };
+        assert_eq!(alu("prmt.b32 %r1, %r2, %r3, 0x5410;"), Ok(permute));
+        let lop3 = AluOp::Lop3 { dst: r(0), a, b, c: Src::Imm(1), table: 0x96 };
+        assert_eq!(alu("lop3.b32 %r1, %r2, %r3, 1, 0x96;"), Ok(lop3));
+        let amount = Src::Imm(7);
+        let shift = AluOp::FunnelShift { left: true, wrap: true, dst: r(0), low: a, high: b, amount };
+        assert_eq!(alu("shf.l.wrap.b32 %r1, %r2, %r3, 7;"), Ok(shift));
+    }
+
+    #[test]
+    fn predicates_combine() {
+        let and = AluOp::Pred2 { f: Logic::And, dst: PredReg(0), a: PredReg(1), b: PredReg(2) };
+        assert_eq!(alu("and.pred %p1, %p2, %p3;"), Ok(and));
+        assert_eq!(alu("not.pred %p1, %p2;"), Ok(AluOp::PredNot { dst: PredReg(0), a: PredReg(1) }));
+    }
 }

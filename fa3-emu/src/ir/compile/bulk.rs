@@ -165,3 +165,116 @@ fn reduction(opcode: &mut Opcode<'_>) -> Result<(BulkReduce, ElementTy), Fault> 
     };
     if right { Ok((f, ty)) } else { Err(opcode.unknown()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{d, instruction, r, unknown};
+    use super::*;
+    use crate::ir::bulk::Tile;
+    use crate::ir::{Address, Op, Reg};
+
+    fn bulk(text: &str) -> Result<BulkOp, Fault> {
+        match instruction(text)?.op {
+            Op::Bulk(bulk) => Ok(bulk),
+            _ => Err(Fault::Undeclared(text.to_owned())),
+        }
+    }
+
+    const fn at(reg: Reg) -> Address {
+        Address { base: Some(reg), offset: 0 }
+    }
+
+    #[test]
+    fn tile_loads() {
+        const LOAD: &str = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+        let load = |multicast| BulkOp::TensorLoad {
+            space: Space::SharedCluster,
+            dst: at(r(0)),
+            tile: Tile { map: at(d(0)), coordinates: Box::new([Src::Reg(r(1)), Src::Imm(8)]) },
+            barrier: at(r(2)),
+            multicast,
+        };
+        assert_eq!(bulk(&format!("{LOAD} [%r1], [%d1, {{%r2, 8}}], [%r3];")), Ok(load(None)));
+        let mask = Some(Src::Reg(super::super::testing::h(0)));
+        assert_eq!(
+            bulk(&format!("{LOAD}.multicast::cluster [%r1], [%d1, {{%r2, 8}}], [%r3], %h1;")),
+            Ok(load(mask))
+        );
+        let hinted =
+            format!("{LOAD}.multicast::cluster.L2::cache_hint [%r1], [%d1, {{%r2, 8}}], [%r3], %h1, %d2;");
+        assert_eq!(bulk(&hinted), Ok(load(mask)));
+        assert!(matches!(
+            bulk(&format!("{LOAD} [%r1], [%d1, {{%r2}}], [%r3];")),
+            Err(Fault::Operand { number: 2, .. })
+        ));
+        let im2col = "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes";
+        assert_eq!(bulk(&format!("{im2col} [%r1], [%d1, {{%r2, 8, 8}}], [%r3];")), Err(unknown(im2col)));
+    }
+
+    #[test]
+    fn tile_stores_and_reductions() {
+        let tile = Tile { map: at(d(0)), coordinates: Box::new([Src::Reg(r(0))]) };
+        let store = BulkOp::TensorStore { tile: tile.clone(), src: at(r(1)) };
+        assert_eq!(
+            bulk("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%d1, {%r1}], [%r2];"),
+            Ok(store.clone())
+        );
+        assert_eq!(
+            bulk("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%d1, {%r1}], [%r2];"),
+            Ok(store)
+        );
+        let reduce = BulkOp::TensorReduce { f: BulkReduce::Add, tile, src: at(r(1)) };
+        assert_eq!(
+            bulk(
+                "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%d1, {%r1}], [%r2];"
+            ),
+            Ok(reduce)
+        );
+    }
+
+    #[test]
+    fn bytes() {
+        let load = bulk(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1], 64, [%r2];",
+        );
+        let expected = BulkOp::Load {
+            space: Space::SharedCluster,
+            dst: at(r(0)),
+            src: at(d(0)),
+            bytes: Src::Imm(64),
+            barrier: at(r(1)),
+            multicast: None,
+        };
+        assert_eq!(load, Ok(expected));
+        let store = BulkOp::Store { dst: at(d(0)), src: at(r(0)), bytes: Src::Reg(r(1)) };
+        assert_eq!(bulk("cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r1], %r2;"), Ok(store));
+        let reduce = BulkOp::Reduce {
+            f: BulkReduce::Add,
+            ty: ElementTy::F32,
+            dst: at(d(0)),
+            src: at(r(0)),
+            bytes: Src::Imm(16),
+        };
+        assert_eq!(
+            bulk("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%d1], [%r1], 16;"),
+            Ok(reduce)
+        );
+        for form in ["add.f16", "add.noftz.f32", "min.f32", "and.u32", "inc.s32"] {
+            let opcode = format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.{form}");
+            assert_eq!(bulk(&format!("{opcode} [%d1], [%r1], 16;")), Err(unknown(&opcode)));
+        }
+    }
+
+    #[test]
+    fn groups() {
+        assert_eq!(bulk("cp.async.bulk.commit_group;"), Ok(BulkOp::Commit));
+        assert_eq!(bulk("cp.async.bulk.wait_group.read 1;"), Ok(BulkOp::Wait { pending: 1, read: true }));
+        assert_eq!(bulk("cp.async.bulk.wait_group 0;"), Ok(BulkOp::Wait { pending: 0, read: false }));
+        assert!(bulk("cp.async.bulk.wait_group %r1;").is_err());
+        assert_eq!(bulk("prefetch.tensormap [%d1];"), Ok(BulkOp::PrefetchTensorMap { addr: at(d(0)) }));
+        assert_eq!(
+            bulk("cp.reduce.async.bulk.commit_group;"),
+            Err(unknown("cp.reduce.async.bulk.commit_group"))
+        );
+    }
+}

@@ -64,3 +64,61 @@ fn kind(to: Ty, from: Ty, round: Option<Round>, ftz: bool, saturate: bool) -> Op
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{d, instruction, r, unknown};
+    use super::*;
+    use crate::ir::{Op, Reg, Src};
+
+    fn convert(text: &str) -> Result<(Convert, Reg, Src), Fault> {
+        match instruction(text)?.op {
+            Op::Alu(AluOp::Cvt { kind, dst, a }) => Ok((kind, dst, a)),
+            _ => Err(Fault::Undeclared(text.to_owned())),
+        }
+    }
+
+    #[test]
+    fn pairs_keep_the_first_operand_high() {
+        let (high, low) = (Src::Reg(r(1)), Src::Reg(r(2)));
+        let pack = AluOp::CvtPack { ty: Ty::Bf16, relu: false, dst: r(0), high, low };
+        let op = instruction("cvt.rn.bf16x2.f32 %r1, %r2, %r3;").map(|instruction| instruction.op);
+        assert_eq!(op, Ok(Op::Alu(pack)));
+        assert_eq!(convert("cvt.rz.bf16x2.f32 %r1, %r2, %r3;"), Err(unknown("cvt.rz.bf16x2.f32")));
+    }
+
+    #[test]
+    fn single_values() {
+        let integers = Convert::IntToInt { to: Ty::U64, from: Ty::U32, saturate: false };
+        assert_eq!(convert("cvt.u64.u32 %d1, %r1;"), Ok((integers, d(0), Src::Reg(r(0)))));
+        // A wider register may hold either.
+        let narrow = Convert::IntToInt { to: Ty::S32, from: Ty::S8, saturate: false };
+        assert_eq!(convert("cvt.s32.s8 %r1, %r2;"), Ok((narrow, r(0), Src::Reg(r(1)))));
+        let float = Convert::IntToFloat { from: Ty::S32, rounding: Rounding::Nearest };
+        assert_eq!(convert("cvt.rn.f32.s32 %r1, %r2;"), Ok((float, r(0), Src::Reg(r(1)))));
+        let integer = Convert::FloatToInt { to: Ty::S32, rounding: Rounding::Zero, ftz: true };
+        assert_eq!(convert("cvt.rzi.ftz.s32.f32 %r1, %r2;"), Ok((integer, r(0), Src::Reg(r(1)))));
+        assert_eq!(
+            convert("cvt.f32.bf16 %r1, %h1;").map(|(kind, ..)| kind),
+            Ok(Convert::HalfToFloat { from: Ty::Bf16 })
+        );
+        assert_eq!(
+            convert("cvt.rn.f16.f32 %h1, %r1;").map(|(kind, ..)| kind),
+            Ok(Convert::FloatToHalf { to: Ty::F16 })
+        );
+    }
+
+    #[test]
+    fn a_rounding_that_is_missing_or_has_no_sense() {
+        for form in [
+            "cvt.f32.s32",
+            "cvt.rn.s32.f32",
+            "cvt.rni.f32.s32",
+            "cvt.rn.u32.s32",
+            "cvt.rn.e4m3x2.f32",
+            "cvt.f32.f32",
+        ] {
+            assert_eq!(convert(&format!("{form} %r1, %r2;")), Err(unknown(form)));
+        }
+    }
+}

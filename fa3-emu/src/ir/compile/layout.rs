@@ -36,6 +36,12 @@ pub(super) fn shared(module: &Module<'_>, kernel: &Kernel<'_>) -> Result<Shared,
     let used = referred_to(&kernel.body);
     let variables: Vec<&Variable<'_>> =
         module.shared.iter().chain(within).filter(|variable| used.contains(variable.name)).collect();
+    let mut names = HashSet::new();
+    for variable in &variables {
+        if !names.insert(variable.name) {
+            return Err(Fault::Redeclared(variable.name.to_owned()).at(variable.line));
+        }
+    }
     let limit = module.arch.max_shared_bytes();
     let too_large = |line| Fault::TooLarge { what: "static shared memory", limit }.at(line);
     let symbol = |variable: &Variable<'_>, offset| Symbol {

@@ -159,3 +159,102 @@ fn atomic(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<Me
     let b = if f == AtomicFunction::Cas { Some(operands.src(ty)?) } else { None };
     Ok(MemoryOp::Atomic { space, f, ty, dst, addr, a, b, order })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{d, instruction, r, unknown};
+    use super::*;
+    use crate::ir::{Address, Op, Src};
+
+    fn memory(text: &str) -> Result<MemoryOp, Fault> {
+        match instruction(text)?.op {
+            Op::Memory(memory) => Ok(memory),
+            _ => Err(Fault::Undeclared(text.to_owned())),
+        }
+    }
+
+    #[test]
+    fn loads() {
+        let load = |space, ty, dst, addr| MemoryOp::Load { space, ty, dst, addr, order: Order::Weak };
+        let below = Address { base: Some(d(0)), offset: -4 };
+        let param = load(Space::Param, Ty::U32, Box::new([Some(r(0))]), below);
+        assert_eq!(memory("ld.param.u32 %r1, [%d1+-4];"), Ok(param));
+        let absolute = Address { base: None, offset: 12 };
+        let param = load(Space::Param, Ty::U32, Box::new([Some(d(0))]), absolute);
+        assert_eq!(memory("ld.param.u32 %d1, [param+4];"), Ok(param));
+        let vector = load(
+            Space::SharedCta,
+            Ty::F32,
+            Box::new([Some(r(0)), None]),
+            Address { base: Some(r(1)), offset: 0 },
+        );
+        assert_eq!(memory("ld.shared.v2.f32 {%r1, _}, [%r2];"), Ok(vector));
+        let nc = memory("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%r1, %r2, %r3, %r4}, [%d1];");
+        assert!(matches!(nc, Ok(MemoryOp::Load { order: Order::NonCoherent, .. })));
+        let acquire = memory("ld.acquire.gpu.global.u32 %r1, [%d1];");
+        assert!(matches!(acquire, Ok(MemoryOp::Load { order: Order::Acquire(Scope::Gpu), .. })));
+        for form in
+            ["ld.local.u32", "ld.global.v4.u64", "ld.release.gpu.u32", "ld.shared.nc.u32", "ld.global.v8.b32"]
+        {
+            assert_eq!(memory(&format!("{form} %r1, [%d1];")), Err(unknown(form)));
+        }
+        assert!(memory("ld.global.u64 %r1, [%d1];").is_err(), "the register is narrower");
+        assert!(memory("ld.shared.v2.f32 {%r1, %r2, %r3}, [%r4];").is_err());
+    }
+
+    #[test]
+    fn stores() {
+        let addr = Address { base: Some(r(0)), offset: 384 };
+        let src = Box::new([Src::Reg(r(1))]);
+        let store = MemoryOp::Store { space: Space::SharedCta, ty: Ty::F32, src, addr, order: Order::Weak };
+        assert_eq!(memory("st.shared.f32 [%r1+384], %r2;"), Ok(store));
+        let addr = Address { base: None, offset: 4 };
+        let store = MemoryOp::Store {
+            space: Space::SharedCta,
+            ty: Ty::U8,
+            src: Box::new([Src::Imm(255)]),
+            addr,
+            order: Order::Weak,
+        };
+        assert_eq!(memory("st.shared.u8 [tile+4], -1;"), Ok(store));
+        assert_eq!(memory("st.param.u32 [%d1], %r1;"), Err(unknown("st.param.u32")));
+    }
+
+    #[test]
+    fn atomics() {
+        let addr = Address { base: Some(d(0)), offset: 0 };
+        let order = Order::Relaxed(Scope::Gpu);
+        let add = MemoryOp::Atomic {
+            space: Space::Global,
+            f: AtomicFunction::Add,
+            ty: Ty::U32,
+            dst: Some(r(0)),
+            addr,
+            a: Src::Imm(1),
+            b: None,
+            order,
+        };
+        assert_eq!(memory("atom.global.add.u32 %r1, [%d1], 1;"), Ok(add));
+        let red = memory("red.release.cluster.global.add.f32 [%d1], %r1;");
+        assert!(matches!(red, Ok(MemoryOp::Atomic { dst: None, order: Order::Release(Scope::Cluster), .. })));
+        let cas = memory("atom.shared.cas.b32 _, [tile], 0, %r1;");
+        assert!(matches!(cas, Ok(MemoryOp::Atomic { dst: None, b: Some(_), .. })));
+        assert_eq!(memory("red.global.exch.b32 [%d1], 1;"), Err(unknown("red.global.exch.b32")));
+        assert_eq!(memory("atom.global.add.f64 %d1, [%d2], %d3;"), Err(unknown("atom.global.add.f64")));
+    }
+
+    #[test]
+    fn address_spaces() {
+        let (dst, a) = (d(0), Src::Reg(d(1)));
+        assert_eq!(
+            memory("cvta.param.u64 %d1, %d2;"),
+            Ok(MemoryOp::ToGeneric { space: Space::Param, dst, a })
+        );
+        assert_eq!(
+            memory("cvta.to.global.u64 %d1, %d2;"),
+            Ok(MemoryOp::FromGeneric { space: Space::Global, dst, a })
+        );
+        let mapped = MemoryOp::MapToCta { dst: r(0), a: Src::Reg(r(1)), cta: Src::Imm(1) };
+        assert_eq!(memory("mapa.shared::cluster.u32 %r1, %r2, 1;"), Ok(mapped));
+    }
+}

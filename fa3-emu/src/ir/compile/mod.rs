@@ -7,10 +7,13 @@ mod flow;
 mod layout;
 mod memory;
 mod mma;
+mod moves;
 mod names;
 mod opcode;
 mod operands;
 mod sync;
+#[cfg(test)]
+mod testing;
 mod warp;
 
 use std::collections::HashMap;
@@ -138,4 +141,109 @@ fn lower<'a>(names: &mut Names<'a>, instruction: &Instruction<'a>) -> Result<Ins
     opcode.end()?;
     operands.end()?;
     Ok(Instr { guard, op })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::instruction;
+    use super::*;
+    use crate::ir::{AluOp, PredReg};
+    use crate::ptx::parse;
+
+    fn program(body: &str) -> Result<Program, PtxError> {
+        let text = format!(
+            ".version 9.0\n.target sm_90a\n.file 1 \"a.cu\"\n.file 7 \"b.cu\"\n.entry k() {{\n{body}\n}}"
+        );
+        Program::compile(&parse(&text)?, "k")
+    }
+
+    #[test]
+    fn guards() {
+        let guard = |text| instruction(text).expect("compiles").guard;
+        assert_eq!(guard("@%p3 trap;"), Some(Guard { pred: PredReg(0), negated: false }));
+        assert_eq!(guard("@!%p3 trap;"), Some(Guard { pred: PredReg(0), negated: true }));
+        assert_eq!(guard("trap;"), None);
+        assert!(instruction("@%r1 trap;").is_err());
+    }
+
+    /// The form of inline assembly: each block has a register and labels of the same name.
+    #[test]
+    fn braces_have_names_of_their_own() {
+        let block = "{ .reg .pred p;\nL: setp.ne.b32 p, r, 0; @p bra D; bra L; D: }";
+        let program = program(&format!(".reg .b32 r;\n{block}\n{block}")).expect("compiles");
+        assert_eq!(program.registers.pred, 2);
+        let targets: Vec<u32> = program
+            .instructions
+            .iter()
+            .filter_map(|instruction| match instruction.op {
+                Op::Branch { target, .. } => Some(target),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(targets, [3, 0, 6, 3]);
+        assert_eq!(program.instructions.get(6).map(|last| &last.op), Some(&Op::Exit));
+    }
+
+    #[test]
+    fn lines_follow_loc() {
+        let program =
+            program("trap;\n.loc 7 30 5\ntrap;\n.loc 1 40 5, function_name $s, inlined_at 7 31 2\ntrap;");
+        let program = program.expect("compiles");
+        let source = |file, line| Some(Location { file, line });
+        let lines: Vec<_> = program.lines.iter().map(|line| (line.ptx, line.source)).collect();
+        assert_eq!(lines, [(6, None), (8, source(1, 30)), (10, source(0, 40)), (11, None)]);
+        assert_eq!(program.files, ["a.cu", "b.cu"]);
+    }
+
+    #[test]
+    fn the_kernel_asked_for_is_compiled() {
+        let text = ".version 9.0\n.target sm_90a\n.entry a() { trap; }\n.entry b() {\n.maxntid 3;\n}";
+        assert_eq!(parse(text).expect_err("a directive of the head").line(), Some(5));
+        let text = ".version 9.0\n.target sm_90a\n.entry a() { unknown; }\n\
+                    .entry b() .maxntid 96, 2 .explicitcluster .reqnctapercluster 2, 1, 1 { }";
+        let module = parse(text).expect("well-formed");
+        let program = Program::compile(&module, "b").expect("b is right");
+        assert_eq!(program.max_threads, Some([96, 2, 1]));
+        assert_eq!((program.explicit_cluster, program.required_cluster), (true, Some([2, 1, 1])));
+        let error = Program::compile(&module, "c").expect_err("there is none");
+        assert_eq!(error.to_string(), "the module has no kernel `c`; it has a, b");
+    }
+
+    #[test]
+    fn a_constant_has_the_bits_of_its_type() {
+        let constant = |text| match instruction(text)?.op {
+            Op::Alu(AluOp::Mov { a: crate::ir::Src::Imm(bits), .. }) => Ok(bits),
+            _ => Err(Fault::Undeclared("a constant".into())),
+        };
+        assert_eq!(constant("mov.u32 %r1, -1;"), Ok(0xffff_ffff));
+        assert_eq!(constant("mov.u32 %r1, 4294967295;"), Ok(0xffff_ffff));
+        assert_eq!(constant("mov.u16 %h1, -2;"), Ok(0xfffe));
+        assert_eq!(constant("mov.b64 %d1, -1;"), Ok(u64::MAX));
+        assert_eq!(constant("mov.f32 %r1, 0fBF800000;"), Ok(0xbf80_0000));
+        assert_eq!(constant("mov.f64 %d1, 0d3FF0000000000000;"), Ok(0x3ff0_0000_0000_0000));
+        assert_eq!(constant("mov.u32 %r1, tile+4;"), Ok(4));
+        assert_eq!(constant("mov.b64 %d1, param;"), Ok(8));
+        let too_large = Fault::Constant { opcode: "mov.u32".into(), number: 2, value: 1 << 32, bits: 32 };
+        assert_eq!(constant("mov.u32 %r1, 4294967296;"), Err(too_large));
+        for wrong in ["mov.f32 %r1, 1;", "mov.f32 %r1, tile;", "mov.u32 %r1, 0d3FF0000000000000;"] {
+            assert!(matches!(constant(wrong), Err(Fault::Operand { number: 2, .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn operands_are_counted_and_checked() {
+        let fault = |text| instruction(text).expect_err(text).to_string();
+        assert_eq!(fault("add.s32 %r1, %r2;"), "`add.s32` has 2 operands, which are too few");
+        assert_eq!(fault("add.s32 %r1, %r2, 1, 2;"), "`add.s32` has 4 operands, which are too many");
+        assert_eq!(
+            fault("add.s32 %r1, %d2, 1;"),
+            "operand 2 of `add.s32` must be a register of 32 bits or a constant"
+        );
+        assert_eq!(fault("add.s32 1, %r2, 1;"), "operand 1 of `add.s32` must be a register of 32 bits");
+        assert_eq!(fault("add.s32 %r1, %q2, 1;"), "`%q2` is not declared here");
+        assert_eq!(fault("add.f64 %d1, %d2, %d3;"), "instruction `add.f64` is not known to the emulator");
+        assert_eq!(fault("call.uni f;"), "instruction `call.uni` is not known to the emulator");
+        assert_eq!(fault("bra elsewhere;"), "`elsewhere` is not declared here");
+        assert_eq!(fault("bra.uni L, L;"), "`bra.uni` has 2 operands, which are too many");
+    }
 }

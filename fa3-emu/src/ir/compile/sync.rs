@@ -183,3 +183,128 @@ fn wait(
     }
     Ok(SyncOp::MbarWait { addr, phase, dst, may_suspend, acquire, scope })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{d, instruction, r, unknown};
+    use super::*;
+    use crate::ir::{Address, Op, PredReg, Src};
+
+    fn sync(text: &str) -> Result<SyncOp, Fault> {
+        match instruction(text)?.op {
+            Op::Sync(sync) => Ok(sync),
+            _ => Err(Fault::Undeclared(text.to_owned())),
+        }
+    }
+
+    const HERE: Address = Address { base: Some(r(0)), offset: 0 };
+
+    #[test]
+    fn named_barriers() {
+        let all = SyncOp::BarSync { barrier: Src::Imm(0), threads: None, aligned: true };
+        assert_eq!(sync("bar.sync 0;"), Ok(all));
+        let some = SyncOp::BarSync { barrier: Src::Reg(r(0)), threads: Some(Src::Imm(256)), aligned: false };
+        assert_eq!(sync("barrier.sync %r1, 256;"), Ok(some));
+        let arrive = SyncOp::BarArrive { barrier: Src::Imm(1), threads: Src::Imm(96), aligned: true };
+        assert_eq!(sync("bar.arrive 1, 96;"), Ok(arrive));
+        assert_eq!(sync("bar.warp.sync -1;"), Ok(SyncOp::WarpSync { members: Src::Imm(0xffff_ffff) }));
+        assert!(matches!(sync("bar.arrive 1;"), Err(Fault::OperandCount { few: true, .. })));
+        assert_eq!(sync("bar.red.popc.u32 %r1, 0, %p1;"), Err(unknown("bar.red.popc.u32")));
+    }
+
+    #[test]
+    fn clusters() {
+        let arrive = SyncOp::ClusterArrive { release: true, aligned: true };
+        assert_eq!(sync("barrier.cluster.arrive.release.aligned;"), Ok(arrive.clone()));
+        assert_eq!(sync("barrier.cluster.arrive.aligned;"), Ok(arrive));
+        let relaxed = SyncOp::ClusterArrive { release: false, aligned: false };
+        assert_eq!(sync("barrier.cluster.arrive.relaxed;"), Ok(relaxed));
+        assert_eq!(sync("barrier.cluster.wait.acquire.aligned;"), Ok(SyncOp::ClusterWait { aligned: true }));
+    }
+
+    #[test]
+    fn fences() {
+        let fence = |text| match sync(text)? {
+            SyncOp::Fence(fence) => Ok(fence),
+            _ => Err(Fault::Undeclared(text.to_owned())),
+        };
+        assert_eq!(fence("fence.mbarrier_init.release.cluster;"), Ok(Fence::MbarrierInit));
+        assert_eq!(
+            fence("fence.proxy.async.shared::cta;"),
+            Ok(Fence::Async { space: Some(Space::SharedCta) })
+        );
+        assert_eq!(fence("fence.proxy.async.global;"), Ok(Fence::Async { space: Some(Space::Global) }));
+        assert_eq!(fence("fence.proxy.async;"), Ok(Fence::Async { space: None }));
+        let sc = Fence::Thread { scope: Scope::Gpu, order: FenceOrder::SequentiallyConsistent };
+        assert_eq!(fence("membar.gl;"), Ok(sc));
+        assert_eq!(fence("fence.sc.gpu;"), Ok(sc));
+        let acquire =
+            Fence::TensorMapAcquire { scope: Scope::Gpu, addr: Address { base: Some(d(0)), offset: 0 } };
+        assert_eq!(fence("fence.proxy.tensormap::generic.acquire.gpu [%d1], 128;"), Ok(acquire));
+        assert!(fence("fence.proxy.tensormap::generic.acquire.gpu [%d1], 64;").is_err());
+        assert_eq!(fence("fence.proxy.alias;"), Err(unknown("fence.proxy.alias")));
+    }
+
+    #[test]
+    fn arrivals() {
+        let arrive = SyncOp::MbarArrive {
+            space: Space::SharedCta,
+            addr: HERE,
+            count: None,
+            expect: None,
+            state: None,
+            release: true,
+            scope: Scope::Cta,
+        };
+        assert_eq!(sync("mbarrier.arrive.shared::cta.b64 _, [%r1];"), Ok(arrive));
+        let expect = sync("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 4096;");
+        assert!(matches!(expect, Ok(SyncOp::MbarArrive { count: None, expect: Some(Src::Imm(4096)), .. })));
+        let counted = sync("mbarrier.arrive.shared.b64 %d1, [%r1], 2;");
+        assert!(matches!(
+            counted,
+            Ok(SyncOp::MbarArrive { count: Some(_), expect: None, state: Some(_), .. })
+        ));
+        let remote = sync("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];");
+        assert!(matches!(
+            remote,
+            Ok(SyncOp::MbarArrive { space: Space::SharedCluster, scope: Scope::Cluster, .. })
+        ));
+        assert!(
+            sync("mbarrier.arrive.shared::cluster.b64 %d1, [%r1];").is_err(),
+            "no state from another CTA"
+        );
+        assert_eq!(
+            sync("mbarrier.arrive.noComplete.shared.b64 %d1, [%r1], 1;"),
+            Err(unknown("mbarrier.arrive.noComplete.shared.b64"))
+        );
+    }
+
+    #[test]
+    fn waits() {
+        let parity = SyncOp::MbarWait {
+            addr: HERE,
+            phase: Phase::Parity(Src::Reg(r(1))),
+            dst: PredReg(0),
+            may_suspend: true,
+            acquire: true,
+            scope: Scope::Cta,
+        };
+        assert_eq!(sync("mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r2;"), Ok(parity.clone()));
+        assert_eq!(sync("mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r2, 1000;"), Ok(parity));
+        let state = sync("mbarrier.test_wait.acquire.cluster.shared::cta.b64 %p1, [%r1], %d1;");
+        assert!(matches!(
+            state,
+            Ok(SyncOp::MbarWait { phase: Phase::State(_), may_suspend: false, scope: Scope::Cluster, .. })
+        ));
+        assert!(sync("mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0, 1000;").is_err());
+    }
+
+    #[test]
+    fn register_counts_are_those_there_are() {
+        let increase = SyncOp::SetMaxRegisters { increase: true, count: 240 };
+        assert_eq!(sync("setmaxnreg.inc.sync.aligned.u32 240;"), Ok(increase));
+        for wrong in ["16", "100", "264", "%r1"] {
+            assert!(sync(&format!("setmaxnreg.dec.sync.aligned.u32 {wrong};")).is_err(), "{wrong}");
+        }
+    }
+}

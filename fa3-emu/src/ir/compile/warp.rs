@@ -69,3 +69,52 @@ fn vote(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<Warp
     let (a, negated) = operands.signed_pred()?;
     Ok(WarpOp::Vote { mode, dst, a, negated, members: operands.src(Ty::B32)? })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{instruction, r, unknown};
+    use super::*;
+    use crate::ir::{Op, PredReg, Src};
+
+    fn warp(text: &str) -> Result<WarpOp, Fault> {
+        match instruction(text)?.op {
+            Op::Warp(warp) => Ok(warp),
+            _ => Err(Fault::Undeclared(text.to_owned())),
+        }
+    }
+
+    #[test]
+    fn shuffles() {
+        let shuffle = |in_range| WarpOp::Shuffle {
+            mode: ShuffleMode::Butterfly,
+            dst: r(0),
+            in_range,
+            a: Src::Reg(r(1)),
+            b: Src::Imm(1),
+            c: Src::Imm(31),
+            members: Src::Imm(0xffff_ffff),
+        };
+        assert_eq!(warp("shfl.sync.bfly.b32 %r1|%p1, %r2, 1, 31, -1;"), Ok(shuffle(Some(PredReg(0)))));
+        assert_eq!(warp("shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;"), Ok(shuffle(None)));
+        assert_eq!(warp("shfl.bfly.b32 %r1, %r2, 1, 31;"), Err(unknown("shfl.bfly.b32")));
+    }
+
+    #[test]
+    fn votes() {
+        let (dst, a, members) = (PredReg(0), PredReg(1), Src::Imm(0xffff_ffff));
+        let any = WarpOp::Vote { mode: VoteMode::Any, dst, a, negated: true, members };
+        assert_eq!(warp("vote.sync.any.pred %p1, !%p2, 0xffffffff;"), Ok(any));
+        let ballot = WarpOp::Ballot { dst: r(0), a: PredReg(0), negated: false, members };
+        assert_eq!(warp("vote.sync.ballot.b32 %r1, %p2, 0xffffffff;"), Ok(ballot));
+        let elect = WarpOp::Elect { lane: None, dst, members };
+        assert_eq!(warp("elect.sync _|%p1, 0xffffffff;"), Ok(elect));
+        assert!(warp("elect.sync %r1, 0xffffffff;").is_err(), "without a predicate");
+    }
+
+    #[test]
+    fn reductions_fit_their_type() {
+        assert!(matches!(warp("redux.sync.max.s32 %r1, %r2, -1;"), Ok(WarpOp::Reduce { signed: true, .. })));
+        assert_eq!(warp("redux.sync.and.s32 %r1, %r2, -1;"), Err(unknown("redux.sync.and.s32")));
+        assert_eq!(warp("redux.sync.max.f32 %r1, %r2, -1;"), Err(unknown("redux.sync.max.f32")));
+    }
+}
