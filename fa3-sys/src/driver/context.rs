@@ -98,7 +98,10 @@ impl Context {
         Ok(())
     }
 
-    /// Waits for all work of the context, on every stream.
+    /// Waits for all work of the context, on every stream, those of other users of the primary
+    /// context included. Prefer [`Stream::synchronize`](super::Stream::synchronize): this breaks
+    /// off captures that are under way in the context, and driver 580.159 has been seen to crash in
+    /// it while another thread destroyed a stream.
     ///
     /// # Errors
     /// [`DriverError::Fault`] where a kernel or copy failed; otherwise what the driver says.

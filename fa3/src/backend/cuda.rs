@@ -18,7 +18,7 @@ pub struct CudaBackend {
     context: Context,
     /// Live allocations by address.
     buffers: Mutex<BTreeMap<u64, Buffer>>,
-    /// Loaded kernels; a [`KernelHandle`] is an index.
+    /// The kernels prepared on this backend; a [`KernelHandle`] is an index.
     kernels: RwLock<Vec<Function>>,
     /// The plans launched last, the newest last.
     recent: Mutex<VecDeque<Arc<Plan>>>,
@@ -86,13 +86,22 @@ impl CudaBackend {
     }
 }
 
-impl Drop for CudaBackend {
-    /// Waits for the device, so that no kernel is unloaded while it runs.
-    fn drop(&mut self) {
-        if let Err(error) = self.context.synchronize() {
-            tracing::warn!(%error, "the device failed before its backend was closed");
-        }
+/// The kernels loaded in this process, on any context. They stay loaded: a kernel may run on when
+/// its backend is dropped, and to wait for the whole context then would disturb the other users of
+/// the primary one, down to breaking off a capture of theirs.
+static LOADED: Mutex<Vec<(Context, Function)>> = Mutex::new(Vec::new());
+
+/// The kernel on this context, loaded if it is not yet.
+fn load(context: &Context, kernel: &KernelPlan) -> Result<Function, Error> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = loaded.iter().find(|(on, function)| on == context && function.name() == kernel.symbol);
+    if let Some((_, function)) = found {
+        return Ok(function.clone());
     }
+    let entry = fa3_kernels::entry(&kernel.symbol, kernel.arch)?;
+    let function = Module::load(context, entry)?.function(&kernel.symbol)?;
+    loaded.push((context.clone(), function.clone()));
+    Ok(function)
 }
 
 fn config(kernel: &KernelPlan) -> LaunchConfig {
@@ -188,9 +197,10 @@ impl Backend for CudaBackend {
         let index = match loaded {
             Some(index) => index,
             None => {
-                let entry = fa3_kernels::entry(&kernel.symbol, kernel.arch)?;
-                let module = self.checked(Module::load(&self.context, entry))?;
-                kernels.push(self.checked(module.function(&kernel.symbol))?);
+                kernels.push(load(&self.context, kernel).map_err(|error| match error {
+                    Error::Driver(source) => self.explain(source),
+                    other => other,
+                })?);
                 kernels.len() - 1
             }
         };
@@ -244,8 +254,8 @@ impl Backend for CudaBackend {
         // SAFETY: the caller says that the stream is live.
         let stream = unsafe { self.stream(stream) };
         // SAFETY: the parameters are those that the kernel declares (their number and sizes are
-        // compared), and the caller answers for the memory behind them. The module stays loaded
-        // with this backend, which waits for the device before it unloads anything.
+        // compared), and the caller answers for the memory behind them. The kernel stays loaded
+        // as long as the process.
         self.checked(unsafe { function.launch(&stream, &config(launch.shape), &params) })
     }
 
