@@ -42,7 +42,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
             None => Command::new(&program.path),
             Some(checker) => {
                 let mut command = Command::new(checker);
-                command.args(bundle::MEMCHECK).arg(&program.path);
+                command.args(bundle::MEMCHECK).arg(&program.path).env("FA3_SERIALISED", "1");
                 command
             }
         };

@@ -101,7 +101,7 @@ impl Context {
     /// Waits for all work of the context, on every stream, those of other users of the primary
     /// context included. Prefer [`Stream::synchronize`](super::Stream::synchronize): this breaks
     /// off captures that are under way in the context, and driver 580.159 has been seen to crash in
-    /// it while another thread destroyed a stream.
+    /// it while another thread instantiated a graph.
     ///
     /// # Errors
     /// [`DriverError::Fault`] where a kernel or copy failed; otherwise what the driver says.

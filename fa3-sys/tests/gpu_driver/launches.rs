@@ -122,7 +122,9 @@ fn a_programmatic_launch_starts_early_and_sees_the_result() {
     assert!(start >= end, "a plain launch started {} ns early", end - start);
     // Starting early is allowed, not promised: other tests may hold the device for a moment.
     let tries: Vec<_> = (0..5).map(|_| overlap(&stream, &first, &second, true)).collect();
-    assert!(tries.iter().any(|(start, end)| start < end), "never started early: {tries:?}");
+    // Memcheck runs one kernel at a time, and says so by this variable's being set for it.
+    let serialised = std::env::var_os("FA3_SERIALISED").is_some();
+    assert!(serialised || tries.iter().any(|(start, end)| start < end), "never started early: {tries:?}");
 }
 
 #[test]

@@ -29,6 +29,8 @@ for argument in "$@"; do
         # a test that needs a fault has a child process for it.
         checker=("$sanitizer" --tool memcheck --error-exitcode 86 --require-cuda-init no
             --report-api-errors no --target-processes application-only)
+        # It runs one kernel at a time; tests of kernels that overlap ask for this.
+        export FA3_SERIALISED=1
         limit="${limit:-3600}"
         ;;
     -*)
