@@ -1,0 +1,38 @@
+//! How long the emulator takes for the forward kernels: one head of 512 queries and 512 keys.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the bench")]
+
+#[path = "../tests/forward/kernel.rs"]
+mod kernel;
+#[path = "../tests/forward/problem.rs"]
+#[allow(dead_code, reason = "the tests compare with attention in f64")]
+mod problem;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use fa3_kernels::{Operand, forward_kernels};
+use problem::Problem;
+
+fn forward(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("forward 512x512");
+    group.sample_size(10);
+    for kernel in forward_kernels().filter(|row| row.operand == Operand::Bf16) {
+        let problem = Problem {
+            operand: kernel.operand,
+            dim: kernel.head_dim as usize,
+            batch: 1,
+            sq: 512,
+            sk: 512,
+            heads_q: 1,
+            heads_k: 1,
+            causal: false,
+        };
+        let (program, operands) = (kernel::compiled(kernel), problem.operands());
+        group.bench_function(kernel.symbol(), |bencher| {
+            bencher.iter(|| kernel::forward(kernel, &program, &problem, &operands, u32::MAX));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, forward);
+criterion_main!(benches);
