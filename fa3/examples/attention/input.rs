@@ -119,6 +119,20 @@ pub enum InputError {
         /// What it must be.
         rule: String,
     },
+    /// The output would replace the input.
+    #[error("--out {path} is the input, which it would replace; name another file", path = .path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The tensors' types differ.
+    #[error("{origin}: q, k and v are {types}; say which --dtype to compute in")]
+    Types {
+        /// The file.
+        origin: String,
+        /// Theirs.
+        types: String,
+    },
     /// The sizes asked for are not those of a tensor.
     #[error("--random {sizes}: {rule}")]
     Sizes {
@@ -157,9 +171,9 @@ impl Input {
     pub fn random(sizes: &RandomSizes, dtype: DType, seed: u64) -> Result<Self, InputError> {
         let array = |shape: [usize; 4], seed: u64| {
             let len = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
-            let len = len.filter(|&len| len <= 1 << 36).ok_or_else(|| InputError::Sizes {
+            let len = len.filter(|&len| len <= 1 << 32).ok_or_else(|| InputError::Sizes {
                 sizes: sizes.text.clone(),
-                rule: "a tensor has at most 2^36 elements",
+                rule: "a tensor has at most 2^32 elements",
             })?;
             let bytes = match dtype {
                 DType::F16 => bytemuck::cast_slice(&normal::<f16>(len, seed)).to_vec(),

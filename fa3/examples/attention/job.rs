@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Arguments;
 use crate::check;
-use crate::input::{Input, Lengths};
+use crate::input::{Input, InputError, Lengths};
 use crate::safetensors_io::write_output;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -54,7 +54,10 @@ pub fn run(input: &Input, arguments: &Arguments) -> Outcome<bool> {
     let dtype = match arguments.dtype {
         Some(dtype) => dtype,
         None if types == [types[0]; 3] => types[0],
-        None => return Err(format!("q, k and v are {types:?}: say which --dtype to compute in").into()),
+        None => {
+            let types = types.map(DType::name).join(", ");
+            return Err(InputError::Types { origin: input.source.clone(), types }.into());
+        }
     };
     println!("input     {} ({}, as {dtype})", input.source, types[0]);
     match dtype {

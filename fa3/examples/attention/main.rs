@@ -22,7 +22,7 @@ mod job;
 mod random;
 mod safetensors_io;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -69,7 +69,7 @@ struct Arguments {
     #[arg(long, value_name = "CAP", allow_negative_numbers = true)]
     softcap: Option<f32>,
     /// One more logit of this value for every head, in the denominator only.
-    #[arg(long, value_name = "LOGIT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LOGIT", allow_negative_numbers = true, value_parser = parse_logit)]
     sink: Option<f32>,
     /// ALiBi with the slopes 2^(-8·(head + 1)/heads).
     #[arg(long)]
@@ -98,8 +98,18 @@ impl Arguments {
 fn parse_dtype(text: &str) -> Result<DType, String> {
     [DType::F32, DType::F16, DType::Bf16]
         .into_iter()
-        .find(|dtype| dtype.name() == text)
+        .find(|dtype| dtype.name() == text.replace("fp", "f"))
         .ok_or_else(|| "f32, f16 or bf16".to_owned())
+}
+
+/// A number that a logit can be.
+fn parse_logit(text: &str) -> Result<f32, String> {
+    let logit: f32 = text.parse().map_err(|_| "a number".to_owned())?;
+    if logit.is_nan() || logit == f32::INFINITY {
+        Err("a number below infinity".to_owned())
+    } else {
+        Ok(logit)
+    }
 }
 
 fn main() -> ExitCode {
@@ -126,13 +136,22 @@ fn main() -> ExitCode {
             eprintln!("error: {error}");
             match error.downcast_ref() {
                 Some(fa3::Error::Argument { .. } | fa3::Error::Length { .. }) => ExitCode::from(2),
+                _ if matches!(error.downcast_ref(), Some(InputError::Types { .. })) => ExitCode::from(2),
                 _ => ExitCode::FAILURE,
             }
         }
     }
 }
 
+/// Whether the two paths name one file.
+fn same_file(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
 fn load(arguments: &Arguments) -> Result<Input, InputError> {
+    if arguments.file.as_deref().is_some_and(|file| same_file(file, &arguments.out)) {
+        return Err(InputError::Replaced { path: arguments.out.clone() });
+    }
     let mut input = match (&arguments.random, &arguments.file) {
         (Some(sizes), file) => {
             let input = Input::random(sizes, arguments.dtype.unwrap_or(DType::Bf16), arguments.seed)?;

@@ -33,10 +33,9 @@ impl CpuBackend {
     /// # Errors
     /// [`Error::Argument`] when the system does not give that many, or none are asked for.
     pub fn with_threads(threads: usize) -> Result<Self> {
-        let refused =
-            |rule: String| Error::argument("threads", threads, rule, "ask for fewer, and for at least one");
+        let refused = |rule: String| Error::argument("threads", threads, rule, "ask for fewer");
         if threads == 0 {
-            return Err(refused("something must compute".to_owned()));
+            return Err(Error::argument("threads", threads, "something must compute", "ask for at least 1"));
         }
         let most = rayon::max_num_threads();
         if threads > most {
