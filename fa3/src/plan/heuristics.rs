@@ -24,17 +24,18 @@ pub(crate) struct ForwardChoice {
 /// 394/429 at 4k.
 const THREE_CONSUMERS_FROM_CAUSAL_KEYS: usize = 4096;
 
-/// Whether CTAs persist, one an SM, rather than work on one tile each. It pays where O has shared
-/// memory of its own, so that one tile's end overlaps the next one's start: on an H200, d64
-/// 407/392 TFLOP/s at 1k keys and 496/484 at 4k, d128 545/527 at 1k but 636/652 at 16k, d256
-/// 518/547 at 1k. Under a causal mask one tile a CTA, longest first, balances better: d128 375/393
-/// at 1k; d64 with two consumers 309/271.
+/// Whether CTAs persist, one an SM, rather than work on one tile each. It saves the start of a CTA,
+/// and where O has shared memory of its own one tile's end overlaps the next one's start: on an H200,
+/// d64 412/391 TFLOP/s at 1k keys, d128 551/523 at 1k but 636/652 at 16k, d256 556/541 at 1k. Under a
+/// causal mask one tile a CTA, longest first, balances better (d128 379/391 at 1k, d256 323/399) but
+/// for the shortest (d128 296/276 at 512) and for d64 with two consumers (307/272 at 1k).
 fn persistent(kernel: &ForwardKernel, keys: usize, causal: bool) -> bool {
     match (kernel.head_dim, causal) {
         (64, false) => true,
         (64, true) => kernel.consumers == 2,
         (128, false) => keys <= 2048,
         (128, true) => keys <= 512,
+        (256, false) => keys <= 1024,
         _ => false,
     }
 }
