@@ -133,6 +133,14 @@ pub enum InputError {
         /// Theirs.
         types: String,
     },
+    /// Threads were asked of a GPU.
+    #[error("--threads {threads} is for the CPU, but the device is {device}; add --device cpu")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// The device.
+        device: String,
+    },
     /// The sizes asked for are not those of a tensor.
     #[error("--random {sizes}: {rule}")]
     Sizes {

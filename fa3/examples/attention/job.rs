@@ -112,24 +112,32 @@ fn run_typed<T: Element>(input: &Input, arguments: &Arguments) -> Outcome<bool> 
 }
 
 fn choose(problem: &fa3::Problem, arguments: &Arguments, bar: &ProgressBar) -> Outcome<Device> {
+    let cpu = || cpu_with_progress(arguments.threads, bar);
     let (device, why) = match arguments.device {
         DeviceChoice::Auto => {
-            let choice = Device::best_for(problem)?;
+            let mut choice = Device::best_for(problem)?;
+            if matches!(choice.device.target(), Target::Cpu(_)) {
+                choice.device = cpu()?;
+            }
             let why = choice.to_string();
             (choice.device, why)
         }
-        DeviceChoice::Cpu => (Device::cpu(), "the CPU: asked for".to_owned()),
+        DeviceChoice::Cpu => {
+            let device = cpu()?;
+            let why = format!("{device}: asked for");
+            (device, why)
+        }
         DeviceChoice::Cuda(ordinal) => {
             let device = Device::cuda(ordinal)?;
             let why = format!("{device}: asked for");
             (device, why)
         }
     };
-    println!("device    {why}");
-    match device.target() {
-        Target::Cpu(_) => cpu_with_progress(arguments.threads, bar),
-        _ => Ok(device),
+    if let (Some(threads), Target::Cuda(_)) = (arguments.threads, device.target()) {
+        return Err(InputError::Threads { threads, device: device.to_string() }.into());
     }
+    println!("device    {why}");
+    Ok(device)
 }
 
 /// The CPU, with a progress bar once it has taken a while.

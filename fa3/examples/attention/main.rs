@@ -134,11 +134,13 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error}");
-            match error.downcast_ref() {
-                Some(fa3::Error::Argument { .. } | fa3::Error::Length { .. }) => ExitCode::from(2),
-                _ if matches!(error.downcast_ref(), Some(InputError::Types { .. })) => ExitCode::from(2),
-                _ => ExitCode::FAILURE,
-            }
+            let argument =
+                matches!(error.downcast_ref(), Some(fa3::Error::Argument { .. } | fa3::Error::Length { .. }))
+                    || matches!(
+                        error.downcast_ref(),
+                        Some(InputError::Types { .. } | InputError::Threads { .. })
+                    );
+            if argument { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }
