@@ -12,7 +12,7 @@ mod machine;
 pub mod ptx;
 
 pub use launch::{Launch, Report, run};
-pub use machine::{Access, FaultKind, Memory, OutOfMemory, RunError, Site, Waiting};
+pub use machine::{Access, FaultKind, Memory, NotAllocated, OutOfMemory, RunError, Site, Waiting};
 
 /// The README's example, compiled.
 #[cfg(doctest)]

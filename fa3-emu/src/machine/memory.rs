@@ -21,6 +21,14 @@ pub struct OutOfMemory {
     pub bytes: usize,
 }
 
+/// An address at which no allocation begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("address = {address:#x}, but no allocation begins there; pass what `allocate` returned, once")]
+pub struct NotAllocated {
+    /// The address.
+    pub address: u64,
+}
+
 #[derive(Clone, Debug)]
 struct Allocation {
     base: u64,
@@ -37,18 +45,29 @@ struct Allocation {
 /// memory.write(address + 1, &[9])?;
 /// assert_eq!(memory.read(address, 4)?, [1, 9, 3, 4]);
 /// assert!(memory.read(address, 5).is_err());
+/// memory.free(address)?;
+/// assert!(memory.read(address, 1).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Memory {
     /// By ascending base.
     allocations: Vec<Allocation>,
+    /// Where the next allocation goes: beyond all that ever were, so that what was freed stays out of
+    /// bounds.
+    next: u64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Memory {
     /// Memory in which nothing is allocated.
     pub const fn new() -> Self {
-        Self { allocations: Vec::new() }
+        Self { allocations: Vec::new(), next: FIRST }
     }
 
     /// Allocates room for `contents`, copies them there and returns the address, a multiple of 512.
@@ -56,19 +75,38 @@ impl Memory {
     /// # Errors
     /// [`OutOfMemory`] when the host has no room for it.
     pub fn allocate(&mut self, contents: &[u8]) -> Result<u64, OutOfMemory> {
-        let error = OutOfMemory { bytes: contents.len() };
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(contents.len()).map_err(|_| error)?;
+        let mut bytes = room(contents.len())?;
         bytes.extend_from_slice(contents);
-        let base = match self.allocations.last() {
-            None => FIRST,
-            Some(last) => (last.base.checked_add(last.bytes.len() as u64))
-                .and_then(|end| end.checked_add(GAP))
-                .and_then(|free| free.checked_next_multiple_of(ALIGNMENT))
-                .ok_or(error)?,
-        };
+        self.place(bytes)
+    }
+
+    /// Allocates `bytes` bytes of `value`, as [`allocate`](Self::allocate) does.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] when the host has no room for it.
+    pub fn allocate_filled(&mut self, bytes: usize, value: u8) -> Result<u64, OutOfMemory> {
+        let mut filled = room(bytes)?;
+        filled.resize(bytes, value);
+        self.place(filled)
+    }
+
+    fn place(&mut self, bytes: Vec<u8>) -> Result<u64, OutOfMemory> {
+        let base = self.next;
+        let end = base.checked_add(bytes.len() as u64).and_then(|end| end.checked_add(GAP));
+        let next = end.and_then(|free| free.checked_next_multiple_of(ALIGNMENT));
+        self.next = next.ok_or(OutOfMemory { bytes: bytes.len() })?;
         self.allocations.push(Allocation { base, bytes });
         Ok(base)
+    }
+
+    /// Frees the allocation that begins at `address`. Its addresses are not used again.
+    ///
+    /// # Errors
+    /// [`NotAllocated`] unless one begins there.
+    pub fn free(&mut self, address: u64) -> Result<(), NotAllocated> {
+        let found = self.allocations.binary_search_by_key(&address, |allocation| allocation.base);
+        self.allocations.remove(found.map_err(|_| NotAllocated { address })?);
+        Ok(())
     }
 
     /// The `bytes` bytes from `address` on.
@@ -92,6 +130,15 @@ impl Memory {
         Ok(())
     }
 
+    /// Sets `bytes` bytes from `address` on to `value`.
+    ///
+    /// # Errors
+    /// [`FaultKind::OutOfBounds`] unless all of them lie in one allocation; then nothing is written.
+    pub fn fill(&mut self, address: u64, value: u8, bytes: usize) -> Result<(), FaultKind> {
+        self.slice_mut(address, bytes)?.fill(value);
+        Ok(())
+    }
+
     /// The `bytes` bytes from `address` on, to be written.
     pub(crate) fn slice_mut(&mut self, address: u64, bytes: usize) -> Result<&mut [u8], FaultKind> {
         let refused = || FaultKind::OutOfBounds { access: Access::Write, space: "global", address, bytes };
@@ -107,6 +154,13 @@ impl Memory {
         let offset = usize::try_from(address - self.allocations[index].base).ok()?;
         Some((index, offset))
     }
+}
+
+/// An empty vector with room for `bytes` bytes.
+fn room(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
+    let mut empty = Vec::new();
+    empty.try_reserve_exact(bytes).map_err(|_| OutOfMemory { bytes })?;
+    Ok(empty)
 }
 
 impl Global for Memory {
@@ -156,5 +210,27 @@ mod tests {
         }
         assert!(memory.read(first, usize::MAX).is_err());
         assert_eq!(memory.read(first, 100).unwrap(), [1; 100]);
+    }
+    #[test]
+    fn what_was_freed_is_out_of_bounds_for_good() {
+        let mut memory = Memory::new();
+        let first = memory.allocate(&[1; 8]).unwrap();
+        let second = memory.allocate_filled(8, 2).unwrap();
+        memory.free(second).unwrap();
+        assert_eq!(memory.free(second), Err(NotAllocated { address: second }));
+        assert_eq!(memory.free(first + 1), Err(NotAllocated { address: first + 1 }));
+        assert!(memory.read(second, 1).is_err());
+        let third = memory.allocate(&[3; 8]).unwrap();
+        assert!(third > second);
+        memory.fill(third + 1, 4, 7).unwrap();
+        assert!(memory.fill(third + 1, 5, 8).is_err());
+        assert_eq!(memory.read(third, 8).unwrap(), [3, 4, 4, 4, 4, 4, 4, 4]);
+        memory.free(first).unwrap();
+        assert_eq!(memory.read(third, 1).unwrap(), [3]);
+    }
+
+    #[test]
+    fn what_the_host_has_no_room_for_is_refused() {
+        assert_eq!(Memory::new().allocate_filled(usize::MAX, 0), Err(OutOfMemory { bytes: usize::MAX }));
     }
 }

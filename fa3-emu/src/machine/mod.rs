@@ -24,4 +24,4 @@ mod warp;
 
 pub use fault::{Access, FaultKind, RunError, Site, Waiting};
 pub(crate) use grid::{Geometry, run_grid};
-pub use memory::{Memory, OutOfMemory};
+pub use memory::{Memory, NotAllocated, OutOfMemory};
