@@ -2,9 +2,8 @@
 
 use crate::ir::Program;
 use crate::machine::{self, Geometry, Memory, RunError};
+use crate::options::Options;
 
-/// The warp instructions after which a launch is given up, unless it says otherwise.
-const STEP_LIMIT: u64 = 1 << 40;
 /// Threads of a CTA at most (CUDA programming guide, "Technical Specifications per Compute
 /// Capability").
 const MAX_THREADS: u64 = 1024;
@@ -28,15 +27,13 @@ pub struct Launch {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory a CTA.
     pub dynamic_shared: u32,
-    /// The launch ends with [`RunError::StepLimit`] after this many warp instructions of a cluster.
-    pub step_limit: u64,
 }
 
 impl Launch {
     /// `grid` CTAs of `block` threads, in the clusters that the kernel requires, without dynamic
     /// shared memory.
     pub const fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
-        Self { grid, block, cluster: None, dynamic_shared: 0, step_limit: STEP_LIMIT }
+        Self { grid, block, cluster: None, dynamic_shared: 0 }
     }
 }
 
@@ -54,7 +51,7 @@ pub struct Report {
 /// [`TensorMapDesc::to_map_bytes`](fa3_sys::TensorMapDesc::to_map_bytes).
 ///
 /// ```
-/// use fa3_emu::{Launch, Memory, ir::Program, ptx, run};
+/// use fa3_emu::{Launch, Memory, Options, ir::Program, ptx, run};
 /// let module = ptx::parse("
 ///     .version 9.0
 ///     .target sm_90a
@@ -74,7 +71,8 @@ pub struct Report {
 /// let program = Program::compile(&module, "number")?;
 /// let mut memory = Memory::new();
 /// let out = memory.allocate(&[0; 3 * 4])?;
-/// let report = run(&program, &Launch::new([1, 1, 1], [3, 1, 1]), &[&out.to_le_bytes()], &mut memory)?;
+/// let launch = Launch::new([1, 1, 1], [3, 1, 1]);
+/// let report = run(&program, &launch, &[&out.to_le_bytes()], &mut memory, &Options::default())?;
 /// assert_eq!(memory.read(out, 12)?, [0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]);
 /// assert_eq!(report.steps, 6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -88,10 +86,11 @@ pub fn run(
     launch: &Launch,
     arguments: &[&[u8]],
     memory: &mut Memory,
+    options: &Options,
 ) -> Result<Report, RunError> {
     let geometry = geometry(program, launch)?;
     let params = parameter_block(program, arguments)?;
-    let steps = machine::run_grid(program, &geometry, &params, memory)?;
+    let steps = machine::run_grid(program, &geometry, &params, memory, options)?;
     Ok(Report { steps })
 }
 
@@ -104,7 +103,7 @@ fn volume(extents: [u32; 3]) -> u64 {
 }
 
 fn geometry(program: &Program, launch: &Launch) -> Result<Geometry, RunError> {
-    let Launch { grid, block, dynamic_shared, step_limit, .. } = *launch;
+    let Launch { grid, block, dynamic_shared, .. } = *launch;
     let threads = volume(block);
     if !(1..=MAX_THREADS).contains(&threads) {
         return Err(refused("block", block, format!("a CTA has 1 to {MAX_THREADS} threads")));
@@ -146,7 +145,7 @@ fn geometry(program: &Program, launch: &Launch) -> Result<Geometry, RunError> {
             format!("there is room for {left} bytes on {}", program.arch),
         )
     })?;
-    Ok(Geometry { grid, block, cluster, shared_bytes, dynamic_shared, step_limit })
+    Ok(Geometry { grid, block, cluster, shared_bytes, dynamic_shared })
 }
 
 fn parameter_block(program: &Program, arguments: &[&[u8]]) -> Result<Vec<u8>, RunError> {

@@ -9,10 +9,12 @@ pub mod engine;
 pub mod ir;
 mod launch;
 mod machine;
+mod options;
 pub mod ptx;
 
 pub use launch::{Launch, Report, run};
 pub use machine::{Access, FaultKind, Memory, NotAllocated, OutOfMemory, RunError, Site, Waiting};
+pub use options::Options;
 
 /// The README's example, compiled.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 use fa3_emu::ir::Program;
-use fa3_emu::{FaultKind, Launch, Memory, Report, RunError, ptx, run};
+use fa3_emu::{FaultKind, Launch, Memory, Options, Report, RunError, ptx, run};
 
 /// A kernel `test` with one parameter, an address in `%rd0`; `%r0` is the thread's number and `%rd1`
 /// the address of its word.
@@ -24,9 +24,18 @@ fn program(shared: &str, directives: &str, body: &str) -> Program {
 
 /// Runs on a fresh output of `words` words; what they are then.
 fn output(program: &Program, launch: &Launch, words: usize) -> Result<(Vec<u32>, Report), RunError> {
+    output_with(program, launch, words, &Options::default())
+}
+
+fn output_with(
+    program: &Program,
+    launch: &Launch,
+    words: usize,
+    options: &Options,
+) -> Result<(Vec<u32>, Report), RunError> {
     let mut memory = Memory::new();
     let out = memory.allocate(&vec![0; 4 * words]).unwrap();
-    let report = run(program, launch, &[&out.to_le_bytes()], &mut memory)?;
+    let report = run(program, launch, &[&out.to_le_bytes()], &mut memory, options)?;
     let bytes = memory.read(out, 4 * words).unwrap().chunks_exact(4);
     Ok((bytes.map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect(), report))
 }
@@ -207,7 +216,8 @@ fn accesses_out_of_bounds_are_refused_and_placed() {
 #[test]
 fn who_never_ends_is_stopped_and_who_waits_is_named() {
     let endless = program("", "", "$loop:\nbra $loop;\nret;");
-    let error = output(&endless, &Launch { step_limit: 100_000, ..WARP }, 1).unwrap_err();
+    let options = Options { step_limit: 100_000 };
+    let error = output_with(&endless, &WARP, 1, &options).unwrap_err();
     assert!(matches!(error, RunError::StepLimit { limit: 100_000, .. }), "{error}");
     let half = program("", "", "setp.lt.u32 %p0, %r0, 32;\n@%p0 ret;\nbar.sync 0;\nret;");
     let error = output(&half, &Launch::new([1, 1, 1], [64, 1, 1]), 1).unwrap_err();
@@ -221,7 +231,7 @@ fn who_never_ends_is_stopped_and_who_waits_is_named() {
 fn launches_that_do_not_fit_are_refused() {
     let program = program("", ".maxntid 64, 1, 1", "ret;");
     let refused = |launch: Launch, arguments: &[&[u8]]| {
-        let error = run(&program, &launch, arguments, &mut Memory::new()).unwrap_err();
+        let error = run(&program, &launch, arguments, &mut Memory::new(), &Options::default()).unwrap_err();
         assert!(matches!(error, RunError::Launch { .. }), "{error}");
         error.to_string()
     };

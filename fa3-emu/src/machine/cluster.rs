@@ -7,6 +7,7 @@ use super::memory::Memory;
 use super::warp::{Group, Wait, Warp};
 use crate::engine::cluster::ClusterBarrier;
 use crate::ir::Program;
+use crate::options::Options;
 
 /// Instructions after which the next warp has its turn, if the warp does not wait sooner.
 const TURN: u64 = 4096;
@@ -45,6 +46,7 @@ pub(super) struct Cluster<'a> {
     pub(super) geometry: &'a Geometry,
     pub(super) params: &'a [u8],
     pub(super) memory: &'a mut Memory,
+    pub(super) options: &'a Options,
     /// By rank.
     pub(super) ctas: Vec<Cta>,
     /// The warps of rank 0, then those of rank 1, and so on. One that has its turn is not here.
@@ -82,10 +84,10 @@ impl Cluster<'_> {
         while let Some(index) = warp.next() {
             self.run_group(warp, index, end)?;
             warp.merge();
-            if self.steps >= self.geometry.step_limit {
+            if self.steps >= self.options.step_limit {
                 let Some(&group) = warp.groups.first() else { return Ok(()) };
                 let site = self.site(warp, group.pc, group.mask);
-                return Err(RunError::StepLimit { site, limit: self.geometry.step_limit });
+                return Err(RunError::StepLimit { site, limit: self.options.step_limit });
             }
             if self.steps >= end {
                 break;

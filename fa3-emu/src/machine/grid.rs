@@ -8,6 +8,7 @@ use super::special::coordinates;
 use super::warp::Warp;
 use crate::engine::cluster::ClusterBarrier;
 use crate::ir::Program;
+use crate::options::Options;
 
 /// The checked shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +23,6 @@ pub(crate) struct Geometry {
     pub(crate) shared_bytes: u32,
     /// Those of them that are dynamic.
     pub(crate) dynamic_shared: u32,
-    /// Warp instructions after which a cluster is given up.
-    pub(crate) step_limit: u64,
 }
 
 impl Geometry {
@@ -49,13 +48,14 @@ pub(crate) fn run_grid(
     geometry: &Geometry,
     params: &[u8],
     memory: &mut Memory,
+    options: &Options,
 ) -> Result<u64, RunError> {
     let clusters: [u32; 3] = std::array::from_fn(|axis| geometry.grid[axis] / geometry.cluster[axis].max(1));
     let mut steps = 0;
     for z in 0..clusters[2] {
         for y in 0..clusters[1] {
             for x in 0..clusters[0] {
-                let mut cluster = cluster(program, geometry, params, memory, [x, y, z]);
+                let mut cluster = cluster(program, geometry, params, memory, options, [x, y, z]);
                 cluster.run()?;
                 steps += cluster.steps;
             }
@@ -69,6 +69,7 @@ fn cluster<'a>(
     geometry: &'a Geometry,
     params: &'a [u8],
     memory: &'a mut Memory,
+    options: &'a Options,
     index: [u32; 3],
 ) -> Cluster<'a> {
     let ranks = geometry.ranks();
@@ -86,6 +87,7 @@ fn cluster<'a>(
         geometry,
         params,
         memory,
+        options,
         ctas: ctas.collect(),
         warps: warps.collect(),
         barrier: ClusterBarrier::new(ranks * geometry.threads()),

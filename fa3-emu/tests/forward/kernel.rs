@@ -1,7 +1,7 @@
 //! Launches of the forward kernels on an emulated device.
 
 use fa3_emu::ir::Program;
-use fa3_emu::{Launch, Memory, ptx, run};
+use fa3_emu::{Launch, Memory, Options, ptx, run};
 use fa3_kernels::{ForwardKernel, ForwardParams, Operand};
 use fa3_sys::tensormap::{DataType, Swizzle, TensorMapDesc};
 use fa3_sys::{Arch, TensorMap};
@@ -77,7 +77,7 @@ pub fn forward(
         dynamic_shared: kernel.shared_bytes(),
         ..Launch::new([grid, 1, 1], [kernel.threads(), 1, 1])
     };
-    run(program, &launch, &arguments, &mut memory)
+    run(program, &launch, &arguments, &mut memory, &Options::default())
         .unwrap_or_else(|error| panic!("{} {problem:?}: {error}", kernel.symbol()));
     let output = problem.decode(memory.read(o, 2 * operands.q.len()).unwrap());
     let sums = memory.read(lse, 4 * rows).unwrap().chunks_exact(4);

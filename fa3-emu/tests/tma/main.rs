@@ -10,7 +10,7 @@ mod list;
 
 use case::{Case, noise};
 use fa3_emu::ir::Program;
-use fa3_emu::{Launch, Memory, ptx, run};
+use fa3_emu::{Launch, Memory, Options, ptx, run};
 use fa3_sys::Arch;
 use fa3_tma::kernels::{self, Tiling};
 use fa3_tma::ring::{Alignment, Layout, Tile};
@@ -55,7 +55,7 @@ fn stream(case: &Case, copies: u32) {
     // Exactly as long as what is to be written: a byte more would be out of bounds.
     let output = memory.allocate(&vec![UNTOUCHED; copies as usize * bytes]).unwrap();
     let arguments: [&[u8]; 3] = [&map(case, input), bytemuck::bytes_of(&tiling), &output.to_le_bytes()];
-    run(&program(case), &launch(case, &tiling, copies), &arguments, &mut memory)
+    run(&program(case), &launch(case, &tiling, copies), &arguments, &mut memory, &Options::default())
         .unwrap_or_else(|error| panic!("{case:?}: {error}"));
     let found = memory.read(output, copies as usize * bytes).unwrap();
     for copy in found.chunks(bytes) {
@@ -95,7 +95,7 @@ fn stores_and_reductions_write_the_tensor_and_nothing_else() {
             [&tensor, &copies, &sums].map(|values| memory.allocate(bytemuck::cast_slice(values)).unwrap());
         let maps = [input, copy, sum].map(|address| map(case, address));
         let arguments = [&maps[0], &maps[1], &maps[2], bytemuck::bytes_of(&tiling)];
-        run(&program(case), &launch(case, &tiling, 1), &arguments, &mut memory)
+        run(&program(case), &launch(case, &tiling, 1), &arguments, &mut memory, &Options::default())
             .unwrap_or_else(|error| panic!("{case:?}: {error}"));
         for offset in offsets {
             copies[offset / 4] = 2.0 * tensor[offset / 4];
