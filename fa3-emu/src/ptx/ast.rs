@@ -1,5 +1,7 @@
 //! A module as written: names unresolved, instructions uninterpreted.
 
+use std::ops::Range;
+
 use fa3_sys::Arch;
 
 use crate::ir::Class;
@@ -127,6 +129,8 @@ pub struct Instruction<'a> {
     pub operands: Vec<Operand<'a>>,
     /// Where.
     pub line: u32,
+    /// The bytes of the text that it takes, from the guard to the semicolon.
+    pub span: Range<usize>,
 }
 
 /// `@p` or `@!p`.

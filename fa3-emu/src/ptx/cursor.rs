@@ -30,6 +30,17 @@ impl<'a> Cursor<'a> {
         self.lexemes.get(self.at).or(self.lexemes.last()).map_or(1, |lexeme| lexeme.line)
     }
 
+    /// The offset in the text of the token here.
+    pub(super) fn offset(&self) -> usize {
+        self.lexemes.get(self.at).or(self.lexemes.last()).map_or(0, |lexeme| lexeme.at)
+    }
+
+    /// The offset in the text behind the mark just passed over.
+    pub(super) fn behind_mark(&self) -> usize {
+        let mark = self.at.checked_sub(1).and_then(|before| self.lexemes.get(before));
+        mark.map_or(0, |lexeme| lexeme.at.saturating_add(1))
+    }
+
     /// Goes on to the next token; stays at the end.
     pub(super) fn advance(&mut self) {
         if self.at < self.lexemes.len() {

@@ -40,11 +40,13 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// A token and its line.
+/// A token and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lexeme<'a> {
     pub(super) token: Token<'a>,
     pub(super) line: u32,
+    /// The offset of its first byte in the text.
+    pub(super) at: usize,
 }
 
 /// All tokens of a text.
@@ -69,13 +71,13 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme<'_>>, PtxError> {
             continue;
         }
         let (token, after) = token(rest, first).map_err(|fault| fault.at(line))?;
-        lexemes.push(Lexeme { token, line });
+        lexemes.push(Lexeme { token, line, at: text.len().saturating_sub(rest.len()) });
         if let Token::Text(inside) = token {
             line = line.saturating_add(newlines(inside));
         }
         rest = after;
     }
-    lexemes.push(Lexeme { token: Token::End, line });
+    lexemes.push(Lexeme { token: Token::End, line, at: text.len() });
     Ok(lexemes)
 }
 

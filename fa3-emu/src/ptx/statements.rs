@@ -95,6 +95,7 @@ fn location<'a>(cursor: &mut Cursor<'a>) -> Result<Statement<'a>, PtxError> {
 }
 
 fn instruction<'a>(cursor: &mut Cursor<'a>) -> Result<Statement<'a>, PtxError> {
+    let start = cursor.offset();
     let mut guard = None;
     if cursor.take('@') {
         let negated = cursor.take('!');
@@ -112,7 +113,8 @@ fn instruction<'a>(cursor: &mut Cursor<'a>) -> Result<Statement<'a>, PtxError> {
             }
         }
     }
-    Ok(Statement::Instruction(Instruction { guard, opcode, operands, line }))
+    let span = start..cursor.behind_mark();
+    Ok(Statement::Instruction(Instruction { guard, opcode, operands, line, span }))
 }
 
 fn operand<'a>(cursor: &mut Cursor<'a>) -> Result<Operand<'a>, PtxError> {
