@@ -9,7 +9,6 @@ pub mod engine;
 pub mod ir;
 mod launch;
 mod machine;
-
 pub mod mutation;
 mod options;
 pub mod ptx;

@@ -27,21 +27,27 @@ pub fn compiled(kernel: &ForwardKernel) -> Program {
     Program::compile(&ptx::parse(entry.ptx).unwrap(), entry.symbol).unwrap()
 }
 
-/// O and the log-sum-exp that `kernel` computes on a grid of at most `ctas`.
-pub fn forward(
-    kernel: &ForwardKernel,
-    program: &Program,
-    problem: &Problem,
-    operands: &Operands,
-    ctas: u32,
-) -> (Vec<f32>, Vec<f32>) {
+/// A launch of a kernel on a problem.
+#[derive(Clone)]
+pub struct Prepared {
+    pub launch: Launch,
+    pub arguments: Vec<Vec<u8>>,
+    pub memory: Memory,
+    /// The address of O, and its bytes.
+    pub o: (u64, usize),
+    /// The address of the log-sum-exp, and its bytes.
+    pub lse: (u64, usize),
+}
+
+/// The launch of `kernel` on a grid of at most `ctas`.
+pub fn prepare(kernel: &ForwardKernel, problem: &Problem, operands: &Operands, ctas: u32) -> Prepared {
     let mut memory = Memory::new();
     let q = memory.allocate(&problem.encode(&operands.q)).unwrap();
     let k = memory.allocate(&problem.encode(&operands.k)).unwrap();
     let v = memory.allocate(&problem.encode(&operands.v)).unwrap();
-    let o = memory.allocate(&vec![0xff; 2 * operands.q.len()]).unwrap();
-    let rows = problem.batch * problem.heads_q * problem.sq;
-    let lse = memory.allocate(&vec![0xff; 4 * rows]).unwrap();
+    let (o_bytes, lse_bytes) = (2 * operands.q.len(), 4 * problem.batch * problem.heads_q * problem.sq);
+    let o = memory.allocate_filled(o_bytes, 0xff).unwrap();
+    let lse = memory.allocate_filled(lse_bytes, 0xff).unwrap();
     let boxes = kernel.boxes();
     // A map cannot describe an empty tensor: without keys it stands on Q, and no key is visible.
     let keys = |address| match problem.sk {
@@ -70,16 +76,29 @@ pub fn forward(
         section: 2.min(number(batch_heads)),
         causal: i32::from(problem.causal),
     };
-    let arguments: Vec<&[u8]> =
-        maps.iter().map(|map| &map.as_bytes()[..]).chain([bytemuck::bytes_of(&params)]).collect();
+    let params_bytes = bytemuck::bytes_of(&params).to_vec();
+    let arguments = maps.iter().map(|map| map.as_bytes().to_vec()).chain([params_bytes]).collect();
     let grid = ctas.min(u32::try_from(params.tiles).unwrap());
     let launch = Launch {
         dynamic_shared: kernel.shared_bytes(),
         ..Launch::new([grid, 1, 1], [kernel.threads(), 1, 1])
     };
+    Prepared { launch, arguments, memory, o: (o, o_bytes), lse: (lse, lse_bytes) }
+}
+
+/// O and the log-sum-exp that `kernel` computes on a grid of at most `ctas`.
+pub fn forward(
+    kernel: &ForwardKernel,
+    program: &Program,
+    problem: &Problem,
+    operands: &Operands,
+    ctas: u32,
+) -> (Vec<f32>, Vec<f32>) {
+    let Prepared { launch, arguments, mut memory, o, lse } = prepare(kernel, problem, operands, ctas);
+    let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
     run(program, &launch, &arguments, &mut memory, &Options::default())
         .unwrap_or_else(|error| panic!("{} {problem:?}: {error}", kernel.symbol()));
-    let output = problem.decode(memory.read(o, 2 * operands.q.len()).unwrap());
-    let sums = memory.read(lse, 4 * rows).unwrap().chunks_exact(4);
+    let output = problem.decode(memory.read(o.0, o.1).unwrap());
+    let sums = memory.read(lse.0, lse.1).unwrap().chunks_exact(4);
     (output, sums.map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect())
 }
