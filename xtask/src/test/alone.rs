@@ -56,9 +56,9 @@ const CASES: &[Case] = &[
     Case {
         name: "programs-of-fa3-emu",
         package: "fa3-emu",
-        features: "",
+        features: ", default-features = false",
         program: include_str!("../../outside/fa3_emu.rs"),
-        forbidden: &["cudarc", "libloading", "fa3", "fa3-tma", "fa3-kernels"],
+        forbidden: &["cudarc", "libloading", "clap", "serde_json", "rand", "fa3", "fa3-tma", "fa3-kernels"],
     },
     Case {
         name: "cpu-of-fa3",
