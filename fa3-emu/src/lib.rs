@@ -5,6 +5,7 @@
 //! barriers, TMA and the tensor cores. What the emulator does not know is an error that names it and
 //! its line.
 
+pub mod check;
 pub mod engine;
 pub mod ir;
 mod launch;

@@ -10,6 +10,7 @@ pub mod op;
 pub mod operand;
 pub mod program;
 pub mod sync;
+pub mod uses;
 pub mod warp;
 
 pub use alu::AluOp;
