@@ -9,6 +9,7 @@ mod kernel;
 mod problem;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use fa3_emu::Options;
 use fa3_kernels::{Operand, forward_kernels};
 use problem::Problem;
 
@@ -28,7 +29,9 @@ fn forward(criterion: &mut Criterion) {
         };
         let (program, operands) = (kernel::compiled(kernel), problem.operands());
         group.bench_function(kernel.symbol(), |bencher| {
-            bencher.iter(|| kernel::forward(kernel, &program, &problem, &operands, u32::MAX));
+            bencher.iter(|| {
+                kernel::forward(kernel, &program, &problem, &operands, u32::MAX, &Options::default())
+            });
         });
     }
     group.finish();

@@ -15,8 +15,10 @@ mod options;
 pub mod ptx;
 
 pub use launch::{Launch, Report, run};
-pub use machine::{Access, FaultKind, Memory, NotAllocated, OutOfMemory, RunError, Site, Waiting};
-pub use options::Options;
+pub use machine::{
+    Access, FaultKind, Memory, NotAllocated, OutOfMemory, RunError, Site, TransactionBytes, Waiting,
+};
+pub use options::{Options, Order, ParseOrderError};
 
 /// The README's example, compiled.
 #[cfg(doctest)]

@@ -1,21 +1,16 @@
-//! Bulk and tensor copies, delivered eagerly: a copy takes effect when it is issued, whole, before
-//! the next instruction. A wait for copies therefore finds none pending.
+//! Bulk and tensor copies: their operands, and what is issued for each lane.
+
+use std::rc::Rc;
 
 use super::address::{in_lane, of};
-use super::cluster::{Cluster, Violation};
+use super::asynchronous::{BarrierAt, Issuer, Load, Outgoing, Source, Store};
+use super::cluster::{Cluster, Flow, Violation};
 use super::fault::FaultKind;
 use super::lanes::lanes_of;
 use super::warp::Warp;
-use crate::engine::mbarrier::TableError;
-use crate::engine::tma::{TileMap, bulk_load, bulk_reduce, bulk_store};
-use crate::ir::bulk::{BulkOp, Tile};
+use crate::engine::tma::TileMap;
+use crate::ir::bulk::{BulkOp, BulkReduce, Tile};
 use crate::ir::{Address, Space, Src};
-
-/// What a copy into shared memory brings.
-enum Source {
-    Tile(Box<TileMap>, Vec<i32>),
-    Bytes { address: u64, bytes: u32 },
-}
 
 /// Where a copy into shared memory goes.
 struct Destination {
@@ -27,58 +22,70 @@ struct Destination {
 
 impl Cluster<'_> {
     /// Executes `op` for every lane of `mask`, lowest first.
-    pub(super) fn copy(&mut self, op: &BulkOp, warp: &Warp, mask: u32) -> Result<(), Violation> {
-        for lane in lanes_of(mask) {
-            self.copy_of_lane(op, warp, lane).map_err(|kind| in_lane(lane, kind))?;
+    pub(super) fn copy(&mut self, op: &BulkOp, warp: &Warp, pc: usize, mask: u32) -> Result<Flow, Violation> {
+        match *op {
+            BulkOp::PrefetchTensorMap { .. } => {}
+            BulkOp::Commit => self.commit_copies(warp, mask),
+            BulkOp::Wait { pending, read } => return Ok(self.wait_for_copies(warp, mask, pending, read)),
+            _ => {
+                for lane in lanes_of(mask) {
+                    self.copy_of_lane(op, warp, pc, lane).map_err(|kind| in_lane(lane, kind))?;
+                }
+            }
         }
-        Ok(())
+        Ok(Flow::Next)
     }
 
-    fn copy_of_lane(&mut self, op: &BulkOp, warp: &Warp, lane: usize) -> Result<(), FaultKind> {
+    fn copy_of_lane(&mut self, op: &BulkOp, warp: &Warp, pc: usize, lane: usize) -> Result<(), FaultKind> {
+        let issuer = Issuer { warp: self.place_of(warp), lanes: 1 << lane, pc };
         let value = |src| warp.registers.lane(src, lane) as u32;
-        match *op {
+        let (src, what) = match *op {
             BulkOp::TensorLoad { space, dst, ref tile, barrier, multicast } => {
-                let (map, coordinates) = self.tile(tile, warp, lane)?;
-                let to = Destination { space, dst, barrier, multicast };
-                self.arriving(&Source::Tile(map.into(), coordinates), &to, warp, lane)
+                let source = Source::Tile(Rc::new(self.tile(tile, warp, lane)?));
+                return self.load_of_lane(
+                    &source,
+                    &Destination { space, dst, barrier, multicast },
+                    warp,
+                    issuer,
+                );
             }
             BulkOp::Load { space, dst, src, bytes, barrier, multicast } => {
-                let from = Source::Bytes { address: of(&warp.registers, src, lane), bytes: value(bytes) };
-                self.arriving(&from, &Destination { space, dst, barrier, multicast }, warp, lane)
+                let source = Source::Bytes { address: of(&warp.registers, src, lane), bytes: value(bytes) };
+                return self.load_of_lane(
+                    &source,
+                    &Destination { space, dst, barrier, multicast },
+                    warp,
+                    issuer,
+                );
             }
-            BulkOp::TensorStore { ref tile, src } => {
-                let (map, coordinates) = self.tile(tile, warp, lane)?;
-                let (cta, from) = self.shared_operand(warp, Space::SharedCta, src, lane)?;
-                Ok(map.store(&coordinates, &self.ctas[cta].shared, from, self.memory)?)
-            }
+            BulkOp::TensorStore { ref tile, src } => (src, self.outgoing_tile(tile, None, warp, lane)?),
             BulkOp::TensorReduce { f, ref tile, src } => {
-                let (map, coordinates) = self.tile(tile, warp, lane)?;
-                let (cta, from) = self.shared_operand(warp, Space::SharedCta, src, lane)?;
-                Ok(map.reduce(f, &coordinates, &self.ctas[cta].shared, from, self.memory)?)
+                (src, self.outgoing_tile(tile, Some(f), warp, lane)?)
             }
             BulkOp::Store { dst, src, bytes } => {
-                let (cta, from) = self.shared_operand(warp, Space::SharedCta, src, lane)?;
-                let to = of(&warp.registers, dst, lane);
-                Ok(bulk_store(&self.ctas[cta].shared, from, self.memory, to, value(bytes))?)
+                let address = of(&warp.registers, dst, lane);
+                (src, Outgoing::Bytes { address, bytes: value(bytes), reduce: None })
             }
             BulkOp::Reduce { f, ty, dst, src, bytes } => {
-                let (cta, from) = self.shared_operand(warp, Space::SharedCta, src, lane)?;
-                let to = of(&warp.registers, dst, lane);
-                Ok(bulk_reduce(f, ty, &self.ctas[cta].shared, from, self.memory, to, value(bytes))?)
+                let address = of(&warp.registers, dst, lane);
+                (src, Outgoing::Bytes { address, bytes: value(bytes), reduce: Some((f, ty)) })
             }
-            BulkOp::PrefetchTensorMap { .. } | BulkOp::Commit | BulkOp::Wait { .. } => Ok(()),
-        }
+            BulkOp::PrefetchTensorMap { .. } | BulkOp::Commit | BulkOp::Wait { .. } => return Ok(()),
+        };
+        let (cta, offset) = self.shared_operand(warp, Space::SharedCta, src, lane)?;
+        self.issue_store(Store::new(what, cta, offset, issuer))
     }
 
-    /// Copies into shared memory, and completes the bytes on the mbarrier of each CTA that got them.
-    fn arriving(
+    /// Issues a load into the shared memory of each CTA that gets it.
+    fn load_of_lane(
         &mut self,
-        from: &Source,
+        source: &Source,
         to: &Destination,
         warp: &Warp,
-        lane: usize,
+        issuer: Issuer,
     ) -> Result<(), FaultKind> {
-        let (cta, dst) = self.shared_operand(warp, to.space, to.dst, lane)?;
+        let lane = issuer.lanes.trailing_zeros() as usize;
+        let (cta, offset) = self.shared_operand(warp, to.space, to.dst, lane)?;
         let (barrier_cta, barrier) = self.shared_operand(warp, to.space, to.barrier, lane)?;
         let everyone = to.multicast.map(|mask| warp.registers.lane(mask, lane) as u16);
         let ranks = match everyone {
@@ -89,22 +96,25 @@ impl Cluster<'_> {
             None => vec![(cta, barrier_cta)],
         };
         let size = self.ctas.len();
-        for (rank, barrier_rank) in ranks {
-            let destination = self.ctas.get_mut(rank).ok_or(FaultKind::Rank { rank: rank as u32, size })?;
-            let bytes = match from {
-                Source::Tile(map, coordinates) => {
-                    map.load(coordinates, &*self.memory, dst, &mut destination.shared)?
-                }
-                &Source::Bytes { address, bytes } => {
-                    bulk_load(&*self.memory, address, &mut destination.shared, dst, bytes)?;
-                    bytes
-                }
-            };
-            let barriers = &mut self.ctas[barrier_rank].barriers;
-            let completed = barriers.get_mut(barrier)?.complete_tx(bytes);
-            completed.map_err(|source| TableError::Barrier { address: barrier, source })?;
+        if let Some(&(rank, _)) = ranks.iter().find(|&&(rank, _)| rank >= size) {
+            return Err(FaultKind::Rank { rank: rank as u32, size });
+        }
+        for (cta, barrier_cta) in ranks {
+            let barrier = BarrierAt { cta: barrier_cta, offset: barrier };
+            self.issue_load(Load { source: source.clone(), cta, offset, barrier, issuer })?;
         }
         Ok(())
+    }
+
+    fn outgoing_tile(
+        &self,
+        tile: &Tile,
+        reduce: Option<BulkReduce>,
+        warp: &Warp,
+        lane: usize,
+    ) -> Result<Outgoing, FaultKind> {
+        let (map, coordinates) = self.tile(tile, warp, lane)?;
+        Ok(Outgoing::Tile { map: map.into(), coordinates, reduce })
     }
 
     fn shared_operand(

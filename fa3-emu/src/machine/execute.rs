@@ -38,7 +38,7 @@ impl<'a> Cluster<'a> {
             Op::Memory(op) => self.access(op, warp, active).map(|()| Flow::Next),
             Op::Warp(op) => exchange::execute(op, warp, active),
             Op::Sync(op) => self.synchronise(op, warp, pc, active),
-            Op::Bulk(op) => self.copy(op, warp, active).map(|()| Flow::Next),
+            Op::Bulk(op) => self.copy(op, warp, pc, active),
             Op::Mma(op) => self.matrices(op, warp, pc, active),
             &Op::Branch { target, .. } if active == mask => Ok(Flow::Jump(target as usize)),
             &Op::Branch { target, .. } => Ok(Flow::Branch { taken: active, target: target as usize }),

@@ -109,6 +109,9 @@ pub enum FaultKind {
     /// `barrier.cluster.wait` without an arrival before it.
     #[error("barrier.cluster.wait of a warp that has not arrived: barrier.cluster.arrive comes first")]
     WaitBeforeArrival,
+    /// A phase that expects other bytes than the loads issued in it bring.
+    #[error(transparent)]
+    TransactionBytes(#[from] Box<TransactionBytes>),
     /// `trap`.
     #[error("the kernel trapped")]
     Trap,
@@ -130,6 +133,30 @@ pub enum FaultKind {
     /// A move of matrices that is not possible.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
+}
+
+/// A phase of an mbarrier that is complete while loads that were issued in it have not landed: it
+/// expects fewer bytes than they bring.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "wrong transaction bytes: phase {phase} of the mbarrier at shared {address:#x} of CTA rank {rank} is \
+     complete with the {expected} bytes that it expected, but {in_flight} more are in flight, issued by \
+     {issuer}; expecting {} bytes would do",
+    .expected + .in_flight
+)]
+pub struct TransactionBytes {
+    /// The mbarrier's address in shared memory.
+    pub address: u32,
+    /// The rank of its CTA in the cluster.
+    pub rank: usize,
+    /// The phase, counted from 0.
+    pub phase: u64,
+    /// Bytes that it expected, which have landed.
+    pub expected: u64,
+    /// Bytes of the loads that have not.
+    pub in_flight: u64,
+    /// Who issued the first of them.
+    pub issuer: Site,
 }
 
 /// Why a launch did not come to its end.

@@ -1,14 +1,16 @@
 //! The grid: its clusters, one after the other.
 
+use super::asynchronous::{Asynchronous, GROUP};
 use super::cluster::Cluster;
 use super::cta::Cta;
 use super::fault::RunError;
 use super::memory::Memory;
+use super::random::Random;
 use super::special::coordinates;
 use super::warp::Warp;
 use crate::engine::cluster::ClusterBarrier;
 use crate::ir::Program;
-use crate::options::Options;
+use crate::options::{Options, Order};
 
 /// The checked shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,12 @@ impl Geometry {
     /// Warps of a CTA.
     pub(crate) fn warps(&self) -> usize {
         self.threads().div_ceil(32) as usize
+    }
+
+    /// The warpgroup of a warp by its place in the cluster, by the warpgroup's place there.
+    pub(crate) fn warpgroup(&self, warp: usize) -> usize {
+        let warps = self.warps();
+        warp / warps * warps.div_ceil(GROUP) + warp % warps / GROUP
     }
 
     /// CTAs of a cluster.
@@ -73,6 +81,8 @@ fn cluster<'a>(
     index: [u32; 3],
 ) -> Cluster<'a> {
     let ranks = geometry.ranks();
+    let seed = if let Order::Seeded(seed) = options.order { seed } else { 0 };
+    let number = index.iter().fold(0, |number, &at| number << 21 ^ u64::from(at));
     let ctas = (0..ranks).map(|rank| {
         let within = coordinates(rank, geometry.cluster);
         let index = std::array::from_fn(|axis| index[axis] * geometry.cluster[axis] + within[axis]);
@@ -91,6 +101,8 @@ fn cluster<'a>(
         ctas: ctas.collect(),
         warps: warps.collect(),
         barrier: ClusterBarrier::new(ranks * geometry.threads()),
+        asynchronous: Asynchronous::new(ranks as usize * geometry.warps().div_ceil(GROUP)),
+        random: Random::new(seed, number),
         steps: 0,
     }
 }

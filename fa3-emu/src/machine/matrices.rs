@@ -1,25 +1,23 @@
-//! The tensor cores and the moves of their fragments. A product is delivered eagerly: it takes
-//! effect when the last of the warpgroup's four warps has issued it, so that fences, commits and
-//! waits have nothing to do.
+//! The tensor cores' instructions and the moves of their fragments. A product is issued when the last
+//! of the warpgroup's four warps reaches it.
 
 use super::address::of;
+use super::asynchronous::{GROUP, Issuer, Product, SourceA, major};
 use super::cluster::{Cluster, Flow, Violation};
 use super::exchange::converge;
 use super::fault::FaultKind;
 use super::lanes::{ALL, Lanes};
 use super::warp::{Wait, Warp};
 use crate::engine::matrix;
-use crate::engine::wgmma::{Accumulator, Descriptor, Major, MatrixA, MatrixB};
+use crate::engine::wgmma::Descriptor;
 use crate::ir::mma::{MmaOp, OperandA, Wgmma};
 use crate::ir::{Address, Op, Space};
+use crate::options::Order;
 
-/// Warps of a warpgroup.
-const GROUP: usize = 4;
-
-impl Cluster<'_> {
+impl<'a> Cluster<'a> {
     pub(super) fn matrices(
         &mut self,
-        op: &MmaOp,
+        op: &'a MmaOp,
         warp: &mut Warp,
         pc: usize,
         mask: u32,
@@ -34,7 +32,8 @@ impl Cluster<'_> {
                 if !others.iter().all(|&index| self.is_waiting_at(index, pc)) || others.len() != GROUP - 1 {
                     return Ok(Flow::Park(Wait::Warpgroup));
                 }
-                self.multiply(wgmma, warp, &others, mask).map_err(everywhere)?;
+                let product = self.product(wgmma, warp, pc, mask).map_err(everywhere)?;
+                self.issue_product(product);
                 for index in others {
                     for group in &mut self.warps[index].groups {
                         group.wait = None;
@@ -42,9 +41,14 @@ impl Cluster<'_> {
                     }
                     self.steps += 1;
                 }
+                Ok(if self.options.order == Order::Eager { Flow::Yield } else { Flow::Next })
+            }
+            MmaOp::Fence => Ok(Flow::Next),
+            MmaOp::Commit => {
+                self.commit_products(warp);
                 Ok(Flow::Next)
             }
-            MmaOp::Fence | MmaOp::Commit | MmaOp::Wait { .. } => Ok(Flow::Next),
+            MmaOp::Wait { pending } => Ok(self.wait_for_products(warp, pending)),
             MmaOp::StoreMatrix { transpose, addr, ref src } => {
                 let addresses = self.rows(warp, addr).map_err(everywhere)?;
                 let words: Vec<_> = src.iter().map(|&reg| warp.registers.word(reg)).collect();
@@ -87,55 +91,26 @@ impl Cluster<'_> {
         matches!(self.warps[index].groups[..], [group] if group.pc == pc && group.wait == Some(Wait::Warpgroup))
     }
 
-    /// D = A·B, or D + A·B, for the four warps of a warpgroup.
-    fn multiply(
-        &mut self,
-        op: &Wgmma,
-        warp: &mut Warp,
-        others: &[usize],
+    /// What a product's descriptors and its scale say now.
+    fn product<'p>(
+        &self,
+        op: &'p Wgmma,
+        warp: &Warp,
+        pc: usize,
         mask: u32,
-    ) -> Result<(), FaultKind> {
-        let position = warp.index as usize % GROUP;
-        let shared = &self.ctas[warp.cta].shared[..];
-        let major = |mn: bool| if mn { Major::Mn } else { Major::K };
-        // The four warps in order, the executing one at its place.
-        let at = |place: usize| match place.cmp(&position) {
-            std::cmp::Ordering::Less => &self.warps[others[place]].registers,
-            std::cmp::Ordering::Equal => &warp.registers,
-            std::cmp::Ordering::Greater => &self.warps[others[place - 1]].registers,
-        };
+    ) -> Result<Product<'p>, FaultKind> {
         let a = match op.a {
-            OperandA::Registers(registers) => {
-                MatrixA::from_registers(op.operand, |place, index| at(place).word(registers[index]))
-            }
+            OperandA::Registers(registers) => SourceA::Registers(registers),
             OperandA::Shared { descriptor, mn_major } => {
                 let descriptor = Descriptor::decode(warp.registers.uniform(descriptor, mask))?;
-                MatrixA::from_shared(op.operand, &descriptor, major(mn_major), shared)?
+                SourceA::Shared(descriptor, major(mn_major))
             }
         };
-        let a = if op.negate_a == op.negate_b { a } else { a.negated() };
-        let descriptor = Descriptor::decode(warp.registers.uniform(op.b, mask))?;
-        let b = MatrixB::from_shared(op.operand, op.n as usize, &descriptor, major(op.b_mn_major), shared)?;
-        let mut sums = Accumulator::new(op.n as usize)?;
-        if warp.registers.predicate(op.accumulate) & mask != 0 {
-            for place in 0..GROUP {
-                for (index, &reg) in op.d.iter().enumerate() {
-                    sums.set(place, index, at(place).word(reg))?;
-                }
-            }
-        }
-        sums.add_product(&a, &b)?;
-        for place in 0..GROUP {
-            let registers = match place.cmp(&position) {
-                std::cmp::Ordering::Less => &mut self.warps[others[place]].registers,
-                std::cmp::Ordering::Equal => &mut warp.registers,
-                std::cmp::Ordering::Greater => &mut self.warps[others[place - 1]].registers,
-            };
-            for (index, &reg) in op.d.iter().enumerate() {
-                *registers.word_mut(reg) = sums.get(place, index)?;
-            }
-        }
-        Ok(())
+        let b = Descriptor::decode(warp.registers.uniform(op.b, mask))?;
+        let accumulate = warp.registers.predicate(op.accumulate) & mask != 0;
+        let place = self.place_of(warp);
+        let issuer = Issuer { warp: place - warp.index as usize % GROUP, lanes: mask, pc };
+        Ok(Product { op, a, b, accumulate, issuer })
     }
 }
 

@@ -1,15 +1,17 @@
 //! The machine: a grid of CTAs in clusters, their warps, and the memories they share.
 //!
-//! A launch is deterministic. Clusters run one after the other, in the order of their index; the
-//! warps of a cluster take turns, each until it waits; asynchronous copies and products take effect
-//! when they are issued.
+//! A launch is deterministic. Clusters run one after the other, in the order of their index. In which
+//! turns the warps of a cluster run, and when asynchronous copies and products take effect, the order
+//! of the launch's options says.
 
 mod access;
 mod address;
 mod alu;
+mod asynchronous;
 mod cluster;
 mod copies;
 mod cta;
+mod diagnose;
 mod exchange;
 mod execute;
 mod fault;
@@ -17,11 +19,13 @@ mod grid;
 mod lanes;
 mod matrices;
 mod memory;
+mod random;
 mod registers;
+mod schedule;
 mod special;
 mod sync;
 mod warp;
 
-pub use fault::{Access, FaultKind, RunError, Site, Waiting};
+pub use fault::{Access, FaultKind, RunError, Site, TransactionBytes, Waiting};
 pub(crate) use grid::{Geometry, run_grid};
 pub use memory::{Memory, NotAllocated, OutOfMemory};

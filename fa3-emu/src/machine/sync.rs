@@ -1,14 +1,15 @@
-//! Barriers and fences. Under eager delivery in one order of execution, fences have nothing to do.
+//! Barriers and fences. A fence changes no memory: accesses take effect in the order of execution.
 
 use super::address::{in_lane, of};
+use super::asynchronous::BarrierAt;
 use super::cluster::{Cluster, Flow, Violation};
 use super::exchange::{self, converge};
 use super::fault::FaultKind;
 use super::lanes::{ALL, lanes_of};
 use super::warp::{PhaseOf, Wait, Warp};
-use crate::engine::mbarrier::{MbarrierError, TableError};
 use crate::ir::sync::{Phase, SyncOp};
 use crate::ir::{Address, PredReg, Space, Src};
+use crate::options::Order;
 
 /// Threads of a warp, which is what a barrier counts an aligned arrival for.
 const WARP_THREADS: u32 = 32;
@@ -76,21 +77,19 @@ impl Cluster<'_> {
             SyncOp::MbarExpect { space, addr, bytes } => self.each(mask, |cluster, lane| {
                 let bytes = warp.registers.lane(bytes, lane) as u32;
                 let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
-                let expected = cluster.ctas[cta].barriers.get_mut(address)?.expect_tx(bytes);
-                expected.map_err(|source| TableError::Barrier { address, source })?;
+                let at = BarrierAt { cta, offset: address };
+                cluster.on_barrier(at, |barrier| barrier.expect_tx(bytes))?;
                 Ok(())
             }),
             SyncOp::MbarArrive { space, addr, count, expect, state, .. } => {
                 self.each(mask, |cluster, lane| {
                     let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
-                    let refused = |source: MbarrierError| TableError::Barrier { address, source };
                     let value = |src| warp.registers.lane(src, lane) as u32;
-                    let barrier = cluster.ctas[cta].barriers.get_mut(address)?;
-                    let phase = barrier.phase();
+                    let at = BarrierAt { cta, offset: address };
                     if let Some(bytes) = expect {
-                        barrier.expect_tx(value(bytes)).map_err(refused)?;
+                        cluster.on_barrier(at, |barrier| barrier.expect_tx(value(bytes)))?;
                     }
-                    barrier.arrive(count.map_or(1, value)).map_err(refused)?;
+                    let phase = cluster.on_barrier(at, |barrier| barrier.arrive(count.map_or(1, value)))?;
                     if let Some(state) = state {
                         warp.registers.set_lane(state, lane, phase);
                     }
@@ -110,6 +109,11 @@ impl Cluster<'_> {
             action(self, lane).map_err(|kind| in_lane(lane, kind))?;
         }
         Ok(Flow::Next)
+    }
+
+    /// Whether a `try_wait` for a phase that is not complete returns at once, as it may when it likes.
+    fn gives_up(&mut self) -> bool {
+        matches!(self.options.order, Order::Seeded(_)) && self.random.below(8) == 0
     }
 
     /// The CTA and the offset of the mbarrier that an operand names in a lane.
@@ -142,7 +146,7 @@ impl Cluster<'_> {
     /// `mbarrier.test_wait` and `mbarrier.try_wait`. A lane whose phase has not completed parks in
     /// `try_wait`, which may suspend it for as long as it likes, instead of trying again and again.
     fn wait(
-        &self,
+        &mut self,
         warp: &mut Warp,
         mask: u32,
         addr: Address,
@@ -166,9 +170,10 @@ impl Cluster<'_> {
                 first.get_or_insert(Wait::Phase { cta, offset, phase });
             }
         }
+        let gives_up = first.is_some() && self.gives_up();
         match first {
-            Some(wait) if may_suspend && done == 0 => Ok(Flow::Park(wait)),
-            Some(wait) if may_suspend => {
+            Some(wait) if may_suspend && !gives_up && done == 0 => Ok(Flow::Park(wait)),
+            Some(wait) if may_suspend && !gives_up => {
                 warp.registers.set_predicate(dst, done, done);
                 Ok(Flow::Partly { done, wait })
             }

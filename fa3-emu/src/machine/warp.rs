@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::asynchronous::ProductGroups;
 use super::lanes::ALL;
 use super::registers::Registers;
 use crate::engine::mbarrier::Mbarrier;
@@ -73,6 +74,20 @@ pub(crate) enum Wait {
         /// The phase that the warp arrived in.
         phase: u64,
     },
+    /// For a thread's bulk copies. The instruction is executed anew when they are done.
+    Copies {
+        /// The threads.
+        lanes: u32,
+        /// Groups that may be pending.
+        pending: u32,
+        /// Whether it suffices that they have read their sources.
+        reads_only: bool,
+    },
+    /// For products of the warpgroup to complete. The instruction is executed anew when they have.
+    Products {
+        /// So many of all that it ever issued.
+        wanted: u64,
+    },
     /// For the other warps of the warpgroup to issue the same instruction.
     Warpgroup,
 }
@@ -92,7 +107,7 @@ impl Group {
     /// Whether the group executes its instruction anew once its wait is over, so that others may
     /// join it until then.
     fn may_merge(&self) -> bool {
-        matches!(self.wait, None | Some(Wait::Lanes { .. } | Wait::Warp { .. } | Wait::Phase { .. }))
+        !matches!(self.wait, Some(Wait::Named { .. } | Wait::Cluster { .. } | Wait::Warpgroup))
     }
 }
 
@@ -110,6 +125,8 @@ pub(crate) struct Warp {
     pub(crate) registers: Registers,
     /// The phase of the cluster's barrier that the warp last arrived in, if it has not waited since.
     pub(crate) cluster_arrival: Option<u64>,
+    /// Its groups of products.
+    pub(crate) products: ProductGroups,
 }
 
 impl Warp {
@@ -123,6 +140,7 @@ impl Warp {
             groups: vec![Group { pc: 0, mask: live, wait: None }],
             registers: Registers::new(program.registers),
             cluster_arrival: None,
+            products: ProductGroups::default(),
         }
     }
 

@@ -93,10 +93,11 @@ pub fn forward(
     problem: &Problem,
     operands: &Operands,
     ctas: u32,
+    options: &Options,
 ) -> (Vec<f32>, Vec<f32>) {
     let Prepared { launch, arguments, mut memory, o, lse } = prepare(kernel, problem, operands, ctas);
     let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
-    run(program, &launch, &arguments, &mut memory, &Options::default())
+    run(program, &launch, &arguments, &mut memory, options)
         .unwrap_or_else(|error| panic!("{} {problem:?}: {error}", kernel.symbol()));
     let output = problem.decode(memory.read(o.0, o.1).unwrap());
     let sums = memory.read(lse.0, lse.1).unwrap().chunks_exact(4);

@@ -6,6 +6,7 @@
 mod kernel;
 mod problem;
 
+use fa3_emu::{Options, Order};
 use fa3_kernels::{ForwardKernel, Operand, forward_kernels};
 use kernel::{compiled, forward};
 use problem::Problem;
@@ -41,15 +42,24 @@ fn distance(found: impl Iterator<Item = f64>, exact: &[f64]) -> f64 {
         .fold(0.0, |most, one| if one.is_nan() { f64::INFINITY } else { most.max(one) })
 }
 
+/// The orders that are compared with the eager one.
+const ORDERS: [Order; 4] = [Order::Lazy, Order::Seeded(1), Order::Seeded(2), Order::Seeded(3)];
+
 fn check(kernel: &ForwardKernel, problem: &Problem, ctas: u32) {
     let operands = problem.operands();
     let exact = problem.exact(&operands);
     let plain = distance(problem.plain(&operands).o.into_iter(), &exact.o);
-    let (o, lse) = forward(kernel, &compiled(kernel), problem, &operands, ctas);
+    let program = compiled(kernel);
+    let under =
+        |order| forward(kernel, &program, problem, &operands, ctas, &Options { order, ..Options::default() });
+    let (o, lse) = under(Order::Eager);
     let error = distance(o.iter().map(|&o| o.into()), &exact.o);
     assert!(error <= 2.0 * plain, "{} {problem:?}: O is {error:e} off, plain {plain:e}", kernel.symbol());
     let error = distance(lse.iter().map(|&lse| lse.into()), &exact.lse);
     assert!(error <= 1e-5, "{} {problem:?}: LSE is {error:e} off", kernel.symbol());
+    for order in ORDERS {
+        assert!(under(order) == (o.clone(), lse.clone()), "{} {problem:?}: {order} differs", kernel.symbol());
+    }
 }
 
 fn check_all(operand: Operand, dim: u32) {
@@ -99,7 +109,7 @@ fn the_grid_does_not_change_a_bit() {
     let problem = Problem { operand: kernel.operand, sq: 300, heads_q: 3, causal: true, ..BASE };
     let (program, operands) = (compiled(kernel), problem.operands());
     let bits = |ctas| {
-        let (o, lse) = forward(kernel, &program, &problem, &operands, ctas);
+        let (o, lse) = forward(kernel, &program, &problem, &operands, ctas, &Options::default());
         o.into_iter().chain(lse).map(f32::to_bits).collect::<Vec<_>>()
     };
     let alone = bits(1);

@@ -10,7 +10,7 @@ mod list;
 
 use case::{Case, noise};
 use fa3_emu::ir::Program;
-use fa3_emu::{Launch, Memory, Options, ptx, run};
+use fa3_emu::{Launch, Memory, Options, Order, ptx, run};
 use fa3_sys::Arch;
 use fa3_tma::kernels::{self, Tiling};
 use fa3_tma::ring::{Alignment, Layout, Tile};
@@ -18,6 +18,7 @@ use list::{ACCUMULATE, BROADCAST, STREAM};
 
 const THREADS: [u32; 3] = [128, 1, 1];
 const UNTOUCHED: u8 = 0xa5;
+const ORDERS: [Order; 5] = [Order::Eager, Order::Lazy, Order::Seeded(1), Order::Seeded(2), Order::Seeded(3)];
 
 fn program(case: &Case) -> Program {
     let entry = kernels::kernel(case.kernel, Arch::Sm90a).unwrap();
@@ -46,7 +47,7 @@ fn compare_tiles(case: &Case, tiling: &Tiling, tensor: &[u8], written: &[u8]) {
 
 /// Streams the tensor of a case through a ring whose stages hold `copies` tiles, and compares each of
 /// the `copies` that are written.
-fn stream(case: &Case, copies: u32) {
+fn stream(case: &Case, copies: u32, order: Order) {
     let tensor = noise(case.tensor_bytes());
     let tiling = case.tiling(copies);
     let bytes = tiling.count as usize * case.tile_bytes();
@@ -55,8 +56,14 @@ fn stream(case: &Case, copies: u32) {
     // Exactly as long as what is to be written: a byte more would be out of bounds.
     let output = memory.allocate(&vec![UNTOUCHED; copies as usize * bytes]).unwrap();
     let arguments: [&[u8]; 3] = [&map(case, input), bytemuck::bytes_of(&tiling), &output.to_le_bytes()];
-    run(&program(case), &launch(case, &tiling, copies), &arguments, &mut memory, &Options::default())
-        .unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    run(
+        &program(case),
+        &launch(case, &tiling, copies),
+        &arguments,
+        &mut memory,
+        &Options { order, ..Options::default() },
+    )
+    .unwrap_or_else(|error| panic!("{case:?} {order}: {error}"));
     let found = memory.read(output, copies as usize * bytes).unwrap();
     for copy in found.chunks(bytes) {
         compare_tiles(case, &tiling, &tensor, copy);
@@ -65,21 +72,21 @@ fn stream(case: &Case, copies: u32) {
 
 #[test]
 fn every_byte_of_every_tile_comes_through_the_ring() {
-    for case in STREAM {
-        stream(case, 1);
+    for (case, order) in STREAM.iter().flat_map(|case| ORDERS.map(|order| (case, order))) {
+        stream(case, 1, order);
     }
 }
 
 #[test]
 fn multicast_brings_every_tile_to_both_ctas() {
-    for case in BROADCAST {
-        stream(case, 2);
+    for (case, order) in BROADCAST.iter().flat_map(|case| ORDERS.map(|order| (case, order))) {
+        stream(case, 2, order);
     }
 }
 
 #[test]
 fn stores_and_reductions_write_the_tensor_and_nothing_else() {
-    for case in ACCUMULATE {
+    for (case, order) in ACCUMULATE.iter().flat_map(|case| ORDERS.map(|order| (case, order))) {
         let offsets = case.offsets();
         let tiling = case.tiling(1);
         // Whole numbers, exact in f32 however they are added.
@@ -95,8 +102,14 @@ fn stores_and_reductions_write_the_tensor_and_nothing_else() {
             [&tensor, &copies, &sums].map(|values| memory.allocate(bytemuck::cast_slice(values)).unwrap());
         let maps = [input, copy, sum].map(|address| map(case, address));
         let arguments = [&maps[0], &maps[1], &maps[2], bytemuck::bytes_of(&tiling)];
-        run(&program(case), &launch(case, &tiling, 1), &arguments, &mut memory, &Options::default())
-            .unwrap_or_else(|error| panic!("{case:?}: {error}"));
+        run(
+            &program(case),
+            &launch(case, &tiling, 1),
+            &arguments,
+            &mut memory,
+            &Options { order, ..Options::default() },
+        )
+        .unwrap_or_else(|error| panic!("{case:?} {order}: {error}"));
         for offset in offsets {
             copies[offset / 4] = 2.0 * tensor[offset / 4];
             sums[offset / 4] += 2.0 * tensor[offset / 4];

@@ -70,6 +70,8 @@ pub struct Mbarrier {
     /// Bytes expected less bytes completed.
     transactions: i64,
     phase: u64,
+    /// Bytes completed in this phase, and in the one before.
+    bytes: [u64; 2],
 }
 
 impl Mbarrier {
@@ -81,7 +83,7 @@ impl Mbarrier {
         if !(1..=MAX_COUNT).contains(&count) {
             return Err(MbarrierError::Count { count });
         }
-        Ok(Self { expected: count, pending: count, transactions: 0, phase: 0 })
+        Ok(Self { expected: count, pending: count, transactions: 0, phase: 0, bytes: [0; 2] })
     }
 
     /// `count` arrivals (`mbarrier.arrive`). Whether the phase is complete.
@@ -122,6 +124,7 @@ impl Mbarrier {
     /// [`MbarrierError::Transactions`]; the barrier is as before.
     pub fn complete_tx(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
         self.transactions = self.transactions_after(-i64::from(bytes))?;
+        self.bytes[0] += u64::from(bytes);
         Ok(self.advance())
     }
 
@@ -150,6 +153,11 @@ impl Mbarrier {
     /// Bytes that the current phase waits for; negative when they landed before they were expected.
     pub const fn pending_bytes(&self) -> i64 {
         self.transactions
+    }
+
+    /// Bytes that landed in the phase before the current one, which are those that it expected.
+    pub const fn bytes_of_last_phase(&self) -> u64 {
+        self.bytes[1]
     }
 
     /// Whether nothing has happened in the current phase.
@@ -181,6 +189,7 @@ impl Mbarrier {
         if complete {
             self.pending = self.expected;
             self.phase += 1;
+            self.bytes = [0, self.bytes[0]];
         }
         complete
     }
@@ -188,7 +197,7 @@ impl Mbarrier {
 
 impl fmt::Display for Mbarrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { expected, pending, transactions, phase } = self;
+        let Self { expected, pending, transactions, phase, .. } = self;
         write!(f, "phase {phase} waits for {pending} of {expected} arrivals and {transactions} bytes")
     }
 }

@@ -1,57 +1,8 @@
-//! Small kernels that each show one thing of the machine: divergence, barriers, clusters, and what a
-//! launch that goes wrong says.
+//! Divergence, barriers, clusters, and what a launch that goes wrong says.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
+use fa3_emu::{FaultKind, Launch, Memory, Options, RunError, run};
 
-use fa3_emu::ir::Program;
-use fa3_emu::{FaultKind, Launch, Memory, Options, Report, RunError, ptx, run};
-
-/// A kernel `test` with one parameter, an address in `%rd0`; `%r0` is the thread's number and `%rd1`
-/// the address of its word.
-fn program(shared: &str, directives: &str, body: &str) -> Program {
-    let text = format!(
-        ".version 9.0\n.target sm_90a\n.address_size 64\n{shared}\n\
-         .visible .entry test(.param .u64 out) {directives}\n{{\n\
-         .reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n\
-         ld.param.u64 %rd0, [out];\n\
-         mov.u32 %r0, %tid.x;\n\
-         mul.wide.u32 %rd1, %r0, 4;\n\
-         add.s64 %rd1, %rd0, %rd1;\n\
-         {body}\n}}\n"
-    );
-    Program::compile(&ptx::parse(&text).unwrap(), "test").unwrap()
-}
-
-/// Runs on a fresh output of `words` words; what they are then.
-fn output(program: &Program, launch: &Launch, words: usize) -> Result<(Vec<u32>, Report), RunError> {
-    output_with(program, launch, words, &Options::default())
-}
-
-fn output_with(
-    program: &Program,
-    launch: &Launch,
-    words: usize,
-    options: &Options,
-) -> Result<(Vec<u32>, Report), RunError> {
-    let mut memory = Memory::new();
-    let out = memory.allocate(&vec![0; 4 * words]).unwrap();
-    let report = run(program, launch, &[&out.to_le_bytes()], &mut memory, options)?;
-    let bytes = memory.read(out, 4 * words).unwrap().chunks_exact(4);
-    Ok((bytes.map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect(), report))
-}
-
-fn fault(program: &Program, launch: &Launch, words: usize) -> (FaultKind, String) {
-    match output(program, launch, words).unwrap_err() {
-        error @ RunError::Fault { .. } => {
-            let text = error.to_string();
-            let RunError::Fault { kind, .. } = error else { unreachable!() };
-            (kind, text)
-        }
-        other => panic!("{other}"),
-    }
-}
-
-const WARP: Launch = Launch::new([1, 1, 1], [32, 1, 1]);
+use super::small::{WARP, fault, output, output_with, program};
 
 #[test]
 fn lanes_part_and_meet_again() {
@@ -216,7 +167,7 @@ fn accesses_out_of_bounds_are_refused_and_placed() {
 #[test]
 fn who_never_ends_is_stopped_and_who_waits_is_named() {
     let endless = program("", "", "$loop:\nbra $loop;\nret;");
-    let options = Options { step_limit: 100_000 };
+    let options = Options { step_limit: 100_000, ..Options::default() };
     let error = output_with(&endless, &WARP, 1, &options).unwrap_err();
     assert!(matches!(error, RunError::StepLimit { limit: 100_000, .. }), "{error}");
     let half = program("", "", "setp.lt.u32 %p0, %r0, 32;\n@%p0 ret;\nbar.sync 0;\nret;");

@@ -1,0 +1,70 @@
+//! Who is where, and waits for what: the words of errors.
+
+use super::asynchronous::Issuer;
+use super::cluster::Cluster;
+use super::fault::{RunError, Site, Waiting};
+use super::warp::{Wait, Warp};
+
+impl Cluster<'_> {
+    pub(super) fn site(&self, warp: &Warp, pc: usize, lanes: u32) -> Site {
+        self.site_of(Issuer { warp: self.place_of(warp), lanes, pc })
+    }
+
+    pub(super) fn site_of(&self, Issuer { warp, lanes, pc }: Issuer) -> Site {
+        let warps = self.geometry.warps();
+        let line = self.program.lines.get(pc);
+        let source = line.and_then(|line| line.source).and_then(|location| {
+            let file = self.program.files.get(location.file as usize)?;
+            Some(format!("{file}:{}", location.line))
+        });
+        Site {
+            kernel: self.program.entry.clone(),
+            cta: self.ctas[warp / warps].index,
+            warp: (warp % warps) as u32,
+            lanes,
+            ptx_line: line.map_or(0, |line| line.ptx),
+            source,
+        }
+    }
+
+    pub(super) fn deadlock(&self) -> RunError {
+        let mut waiting = Vec::new();
+        for warp in &self.warps {
+            for group in &warp.groups {
+                let site = self.site(warp, group.pc, group.mask);
+                let reason = group.wait.map_or_else(String::new, |wait| self.reason(warp, wait));
+                waiting.push(Waiting { site, reason });
+            }
+        }
+        RunError::Deadlock { waiting }
+    }
+
+    fn reason(&self, warp: &Warp, wait: Wait) -> String {
+        match wait {
+            Wait::Lanes { needed } => {
+                format!("waits for lanes {:#010x} to reach the instruction", needed & warp.live)
+            }
+            Wait::Warp { members } => {
+                format!("waits for lanes {:#010x} to reach a bar.warp.sync", members & warp.live)
+            }
+            Wait::Phase { cta, offset, phase } => {
+                let barrier = self.ctas[cta].barriers.get(offset);
+                let state = barrier.map_or_else(|error| error.to_string(), ToString::to_string);
+                format!("waits for {phase} of the mbarrier at shared {offset:#x} of CTA rank {cta}: {state}")
+            }
+            Wait::Named { id, .. } => {
+                let mut incomplete = self.ctas[warp.cta].named.incomplete();
+                let (_, arrived, threads) =
+                    incomplete.find(|&(one, ..)| one == id as usize).unwrap_or_default();
+                format!("waits at named barrier {id}, where {arrived} of {threads} threads have arrived")
+            }
+            Wait::Cluster { .. } => {
+                let (arrived, threads) = self.barrier.progress();
+                format!("waits at the cluster's barrier, where {arrived} of {threads} threads have arrived")
+            }
+            Wait::Copies { .. } => "waits for its bulk copies".to_owned(),
+            Wait::Products { .. } => "waits for products of its warpgroup".to_owned(),
+            Wait::Warpgroup => "waits for the other warps of its warpgroup".to_owned(),
+        }
+    }
+}
