@@ -38,13 +38,27 @@ impl Device {
         Self::new(Arc::new(backend), description)
     }
 
+    /// An emulated GPU of this architecture, as large as an H200, with every check on. An
+    /// [`EmuBackend`](crate::EmuBackend) of one's own may be smaller, and check less.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] when no kernel for it is embedded in this build, [`Error::Backend`] when
+    /// there is none at all.
+    #[cfg(feature = "emu")]
+    pub fn emulated(arch: fa3_sys::Arch) -> Result<Self> {
+        any_kernel("emu", arch)?;
+        let backend = crate::EmuBackend::new(crate::CudaTarget { arch, ..crate::CudaTarget::H200 });
+        let description = format!("emu:{arch} (an emulated GPU)");
+        Ok(Self::new(Arc::new(backend), description))
+    }
+
     /// The first GPU that there are kernels for, else the CPU.
     ///
     /// # Errors
     /// Why the last candidate was rejected, in a build without the CPU backend.
     pub fn best() -> Result<Choice> {
         choose(|device| match device.target() {
-            Target::Cuda(cuda) => any_kernel(cuda.arch),
+            Target::Cuda(cuda) => any_kernel("cuda", cuda.arch),
             Target::Cpu(_) => Ok(()),
         })
     }
@@ -201,14 +215,14 @@ fn gpus() -> Vec<(String, Result<Device>)> {
 }
 
 /// Whether a kernel for this architecture is embedded in this build.
-fn any_kernel(arch: fa3_sys::Arch) -> Result<()> {
+fn any_kernel(backend: &'static str, arch: fa3_sys::Arch) -> Result<()> {
     if fa3_kernels::entries().iter().any(|entry| entry.arch == arch) {
         return Ok(());
     }
     match fa3_kernels::missing().iter().find(|missing| missing.arch == arch) {
         Some(missing) => Err(fa3_kernels::EntryError::from(*missing).into()),
         None => Err(Error::Backend {
-            backend: "cuda",
+            backend,
             request: format!("run on {arch}"),
             remedy: "use an architecture that `fa3_kernels::entries()` lists",
         }),

@@ -1,6 +1,8 @@
 //! What can go wrong, each with the argument, its value, the rule, and what would do.
 
 use core::fmt;
+#[cfg(feature = "emu")]
+use std::sync::Arc;
 
 use crate::lengths::LengthsError;
 use crate::{Operand, Place};
@@ -169,6 +171,26 @@ pub enum Error {
         ran: String,
         /// What the driver said.
         source: fa3_sys::driver::DriverError,
+    },
+
+    /// The PTX of an embedded kernel holds what the emulator does not execute.
+    #[cfg(feature = "emu")]
+    #[error("kernel `{kernel}` cannot be emulated: {source}; run it on a GPU")]
+    NotEmulated {
+        /// The kernel.
+        kernel: String,
+        /// What it holds, and in which line.
+        source: fa3_emu::ptx::PtxError,
+    },
+
+    /// The emulator stopped a kernel that did what it must not, or that cannot be launched so.
+    #[cfg(feature = "emu")]
+    #[error("{source}\nin an emulated run of:\n{plan}")]
+    Emulated {
+        /// The plan that ran.
+        plan: Arc<crate::Plan>,
+        /// Who did what, and where; or what is wrong with the launch.
+        source: Box<fa3_emu::RunError>,
     },
 }
 

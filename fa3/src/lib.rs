@@ -40,6 +40,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda_slices;
 pub mod device;
+pub mod device_name;
 pub mod device_tensor;
 pub mod dims;
 pub mod dtype;
@@ -63,6 +64,8 @@ pub mod testing;
 pub use backend::CpuBackend;
 #[cfg(feature = "cuda")]
 pub use backend::CudaBackend;
+#[cfg(feature = "emu")]
+pub use backend::EmuBackend;
 pub use backend::{
     Argument, Backend, Call, CpuLaunch, KernelHandle, KernelLaunch, Launch, MockBackend, RecordedLaunch,
     StreamHandle,
@@ -71,6 +74,7 @@ pub use binding::{Binding, Workspace};
 #[cfg(feature = "cuda")]
 pub use cuda_slices::CudaSlices;
 pub use device::{Choice, Device, Rejected};
+pub use device_name::DeviceName;
 pub use device_tensor::{DeviceOutput, DeviceTensor};
 pub use dims::Dims;
 pub use dtype::{DType, Element};
@@ -84,6 +88,8 @@ pub use support::support;
 pub use target::{CpuTarget, CudaTarget, Target};
 pub use tensor::{Layout, Place, Pointer, Tensor, TensorSpec};
 
+#[cfg(feature = "emu")]
+pub use fa3_emu;
 #[cfg(all(doctest, feature = "cpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -12,6 +12,8 @@ pub enum Place {
     Host,
     /// The memory of the CUDA device of this ordinal.
     Cuda(u32),
+    /// The memory of an emulated device: each has a number of its own in the process.
+    Emulated(u32),
     /// The address space of the recording mock.
     Mock,
 }
@@ -21,6 +23,7 @@ impl fmt::Display for Place {
         match self {
             Self::Host => f.write_str("host memory"),
             Self::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            Self::Emulated(number) => write!(f, "the memory of emulated device {number}"),
             Self::Mock => f.write_str("mock memory"),
         }
     }

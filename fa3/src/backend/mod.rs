@@ -1,9 +1,11 @@
-//! What executes plans: CUDA, the CPU, and a recording mock.
+//! What executes plans: CUDA, the CPU, an emulated GPU, and a recording mock.
 
 #[cfg(feature = "cpu")]
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+#[cfg(feature = "emu")]
+mod emu;
 mod host;
 mod mock;
 
@@ -19,10 +21,12 @@ use crate::{Error, KernelPlan, MapSlot, Operands, Place, Plan, Pointer, Result, 
 pub use cpu::{CpuBackend, Progress};
 #[cfg(feature = "cuda")]
 pub use cuda::CudaBackend;
+#[cfg(feature = "emu")]
+pub use emu::EmuBackend;
 pub use mock::{Call, MockBackend, RecordedLaunch};
 
-/// A stream of the backend, as the number that its own API uses: a `CUstream` for CUDA. The CPU
-/// and the mock complete each call before they return, and ignore it.
+/// A stream of the backend, as the number that its own API uses: a `CUstream` for CUDA. The CPU,
+/// the emulator and the mock complete each call before they return, and ignore it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StreamHandle(u64);
 
