@@ -1,52 +1,21 @@
-//! The job: choose a device, plan, compute, time, write, compare.
+//! The job: plan, compute, time, write, compare.
 
 use std::error::Error;
-use std::str::FromStr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fa3::{
-    Backend, Binding, Buffer, CpuBackend, DType, Device, Element, HostInputs, HostSequences, HostTensor,
-    Operands, Place, Pointer, StreamHandle, Target, Tensor, TensorSpec, Workspace,
+    Binding, Buffer, DType, Device, Element, HostInputs, HostSequences, HostTensor, Operands, Place, Pointer,
+    StreamHandle, Tensor, TensorSpec, Workspace,
 };
 use fa3_sys::driver::{Context, Event, Stream};
 use half::{bf16, f16};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 
-use crate::Arguments;
-use crate::check;
 use crate::input::{Input, InputError, Lengths};
 use crate::safetensors_io::write_output;
+use crate::{Arguments, check, device};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
-
-/// Which device is asked for.
-#[derive(Clone, Copy, Debug)]
-pub enum DeviceChoice {
-    /// The first GPU that computes the problem, else the CPU.
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// The GPU of this ordinal.
-    Cuda(u32),
-}
-
-impl FromStr for DeviceChoice {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            "cuda" => Ok(Self::Cuda(0)),
-            _ => text
-                .strip_prefix("cuda:")
-                .and_then(|ordinal| ordinal.parse().ok())
-                .map(Self::Cuda)
-                .ok_or("auto, cpu or cuda:N"),
-        }
-    }
-}
 
 /// Does the job; whether all checks that were asked for succeeded.
 pub fn run(input: &Input, arguments: &Arguments) -> Outcome<bool> {
@@ -85,19 +54,24 @@ fn run_typed<T: Element>(input: &Input, arguments: &Arguments) -> Outcome<bool> 
     };
     let problem = inputs.problem(&arguments.options())?;
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    let device = choose(&problem, arguments, &bar)?;
+    let device = device::choose(&problem, arguments, &bar)?;
     let plan = device.plan(&problem)?;
     println!("{plan}");
 
     let memory = Memory::new(&device, &inputs, &problem)?;
     let binding = plan.bind(device.backend(), &memory.operands, Workspace::Own)?;
-    let seconds = match device.backend().place() {
-        Place::Cuda(ordinal) => time_on_gpu(&binding, ordinal, arguments.runs)?,
-        _ => time_on_cpu(&binding, arguments.runs)?,
-    };
+    if let Place::Emulated(_) = device.backend().place() {
+        // How long that takes says nothing of a GPU.
+        println!("time      {:.4} ms, emulated once", time_on_cpu(&binding)? * 1e3);
+    } else {
+        let seconds = match device.backend().place() {
+            Place::Cuda(ordinal) => median_on_gpu(&binding, ordinal, arguments.runs)?,
+            _ => median_on_cpu(&binding, arguments.runs)?,
+        };
+        let rate = if seconds > 0.0 { plan.work().flops / seconds / 1e12 } else { 0.0 };
+        println!("time      {:.4} ms (median), {rate:.4} TFLOP/s", seconds * 1e3);
+    }
     bar.finish_and_clear();
-    let rate = if seconds > 0.0 { plan.work().flops / seconds / 1e12 } else { 0.0 };
-    println!("time      {:.4} ms (median), {rate:.4} TFLOP/s", seconds * 1e3);
 
     let (o, lse) = memory.read::<T>(&device)?;
     write_output(&arguments.out, input, &o, &lse)?;
@@ -109,59 +83,6 @@ fn run_typed<T: Element>(input: &Input, arguments: &Arguments) -> Outcome<bool> 
         &check::Result { problem: &problem, inputs: &inputs, data: (&q, &k, &v), o: &o, lse: &lse },
         input,
     )
-}
-
-fn choose(problem: &fa3::Problem, arguments: &Arguments, bar: &ProgressBar) -> Outcome<Device> {
-    let cpu = || cpu_with_progress(arguments.threads, bar);
-    let (device, why) = match arguments.device {
-        DeviceChoice::Auto => {
-            let mut choice = Device::best_for(problem)?;
-            if matches!(choice.device.target(), Target::Cpu(_)) {
-                choice.device = cpu()?;
-            }
-            let why = choice.to_string();
-            (choice.device, why)
-        }
-        DeviceChoice::Cpu => {
-            let device = cpu()?;
-            let why = format!("{device}: asked for");
-            (device, why)
-        }
-        DeviceChoice::Cuda(ordinal) => {
-            let device = Device::cuda(ordinal)?;
-            let why = format!("{device}: asked for");
-            (device, why)
-        }
-    };
-    if let (Some(threads), Target::Cuda(_)) = (arguments.threads, device.target()) {
-        return Err(InputError::Threads { threads, device: device.to_string() }.into());
-    }
-    println!("device    {why}");
-    Ok(device)
-}
-
-/// The CPU, with a progress bar once it has taken a while.
-fn cpu_with_progress(threads: Option<usize>, bar: &ProgressBar) -> Outcome<Device> {
-    /// Shorter jobs show no bar.
-    const PATIENCE: Duration = Duration::from_millis(700);
-    let style = ProgressStyle::with_template("{wide_bar} {percent}% {eta}")?;
-    bar.set_style(style);
-    let start = Instant::now();
-    let shown = bar.clone();
-    let progress = move |done: usize, all: usize| {
-        if start.elapsed() < PATIENCE {
-            return;
-        }
-        if shown.is_hidden() && done < all {
-            shown.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-        }
-        shown.set_length(all as u64);
-        shown.set_position(done as u64);
-    };
-    let backend = threads.map_or_else(|| Ok(CpuBackend::new()), CpuBackend::with_threads)?;
-    let backend = backend.with_progress(Arc::new(progress));
-    let description = backend.target().to_string();
-    Ok(Device::new(Arc::new(backend), description))
 }
 
 /// The operands in the device's memory.
@@ -221,7 +142,7 @@ impl Memory {
 }
 
 /// The median of `runs` runs by events, after as many to warm up.
-fn time_on_gpu(binding: &Binding, ordinal: u32, runs: usize) -> Outcome<f64> {
+fn median_on_gpu(binding: &Binding, ordinal: u32, runs: usize) -> Outcome<f64> {
     let context = Context::open(ordinal)?;
     let stream = Stream::new(&context)?;
     let run = || {
@@ -244,20 +165,23 @@ fn time_on_gpu(binding: &Binding, ordinal: u32, runs: usize) -> Outcome<f64> {
 
 /// The median of at most `runs` runs after the first, as many as a second has room for; of the
 /// first alone where that took long.
-fn time_on_cpu(binding: &Binding, runs: usize) -> Outcome<f64> {
+fn median_on_cpu(binding: &Binding, runs: usize) -> Outcome<f64> {
     let begin = Instant::now();
-    let time = || -> Outcome<f64> {
-        let start = Instant::now();
-        // SAFETY: the operands live in the caller's buffers; on the CPU a run is done on return.
-        unsafe { binding.run(StreamHandle::DEFAULT)? };
-        Ok(start.elapsed().as_secs_f64())
-    };
-    let first = time()?;
+    let first = time_on_cpu(binding)?;
     let mut times = Vec::new();
     while times.len() < runs && begin.elapsed() < Duration::from_secs(1) {
-        times.push(time()?);
+        times.push(time_on_cpu(binding)?);
     }
     Ok(if times.is_empty() { first } else { median(times) })
+}
+
+/// A run that is done on return.
+fn time_on_cpu(binding: &Binding) -> Outcome<f64> {
+    let start = Instant::now();
+    // SAFETY: the operands live in the caller's buffers; on the CPU and the emulator, which this is
+    // called for, a run is done on return.
+    unsafe { binding.run(StreamHandle::DEFAULT)? };
+    Ok(start.elapsed().as_secs_f64())
 }
 
 fn median(mut times: Vec<f64>) -> f64 {

@@ -16,6 +16,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod check;
+mod device;
 mod input;
 mod job;
 #[path = "../serve/random.rs"]
@@ -29,8 +30,8 @@ use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use fa3::{CpuTarget, CudaTarget, DType, Options, Target, Window, support};
 
+use device::DeviceChoice;
 use input::{Input, InputError, RandomSizes};
-use job::DeviceChoice;
 
 /// Exact softmax attention on a safetensors file of q, k and v.
 #[derive(Parser)]
@@ -47,7 +48,7 @@ struct Arguments {
     /// Compute in this type (f32, f16 or bf16) instead of the file's; random inputs are bf16.
     #[arg(long, value_parser = parse_dtype)]
     dtype: Option<DType>,
-    /// auto, cpu, or cuda:N.
+    /// auto, cpu, cuda:N, or emu:sm_90a: that GPU, emulated.
     #[arg(long, default_value = "auto")]
     device: DeviceChoice,
     /// Threads of the CPU; all of them by default.
