@@ -34,8 +34,8 @@ impl DeviceName {
     /// Opens the device.
     ///
     /// # Errors
-    /// [`Error::Backend`] where the build lacks the backend; else those of [`Device::cuda`] and
-    /// [`Device::emulated`].
+    /// [`Error::Backend`] where the build lacks the backend; `Error::Driver` and [`Error::Kernel`] as
+    /// the opening of such a device has them.
     pub fn open(self) -> Result<Device> {
         match self {
             #[cfg(feature = "cpu")]

@@ -25,8 +25,8 @@
 //! [`Target`] without touching a device, says how: which kernel, grid, tensor maps, or that the
 //! target does not take it, and [why](support()). A [`Binding`] adds addresses, which it checks, and
 //! encodes the maps. Running it allocates nothing and waits for nothing, so that a CUDA graph can
-//! hold it. A [`Backend`] executes it: [`CudaBackend`], [`CpuBackend`], or [`MockBackend`], which
-//! records what would reach a GPU.
+//! hold it. A [`Backend`] executes it: [`CudaBackend`], [`CpuBackend`], [`MockBackend`], which records
+//! what would reach a GPU, or, with feature `emu`, `EmuBackend`, which emulates one.
 //!
 //! What a backend does not honour it refuses when the plan is made; nothing falls back by itself.
 //! Every [`Error`] names the argument, its value, the rule, and what would do.

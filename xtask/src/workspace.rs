@@ -8,6 +8,9 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::process::{cargo, stdout};
 
+/// The feature of package `fa3` that examples have beyond what they need.
+const EMULATOR: &str = "emu";
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct Workspace {
     #[serde(rename = "workspace_root")]
@@ -55,7 +58,8 @@ impl Workspace {
         found.ok_or_else(|| Error::Refusal(format!("the workspace has no package `{name}`")))
     }
 
-    /// `cargo run` for an example of package `fa3`, optimised, with the features it asks for.
+    /// `cargo run` for an example of package `fa3`, optimised, with the features it asks for and the
+    /// emulator.
     pub(crate) fn example(&self, name: &str) -> Result<Command> {
         self.example_command("run", name)
     }
@@ -69,7 +73,7 @@ impl Workspace {
             .ok_or_else(|| Error::Refusal(format!("package `fa3` has no example `{name}`")))?;
         let mut command = cargo([subcommand, "--release", "--package", "fa3", "--example", name]);
         command.arg("--manifest-path").arg(self.root.join("Cargo.toml"));
-        command.arg(format!("--features={}", example.required_features.join(",")));
+        command.arg(format!("--features={},{EMULATOR}", example.required_features.join(",")));
         Ok(command)
     }
 
