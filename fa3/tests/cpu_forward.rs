@@ -1,6 +1,8 @@
 //! The shared case list on the CPU, through the API: planned, bound and run like on a GPU, and
 //! with every option.
 
+#[path = "common/alike.rs"]
+mod alike;
 #[path = "common/run.rs"]
 mod run;
 
@@ -18,7 +20,7 @@ fn main() -> ExitCode {
 
 fn check(case: &Case) -> Result<(), Failed> {
     let backend = CpuBackend::with_threads(2)?;
-    run::twice(&Device::new(std::sync::Arc::new(backend), "two threads"), case)
-        .map_err(|error| error.to_string())?;
+    let device = Device::new(std::sync::Arc::new(backend), "two threads");
+    alike::alike(&device, std::slice::from_ref(&device), case).map_err(|error| error.to_string())?;
     Ok(())
 }

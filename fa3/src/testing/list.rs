@@ -1,6 +1,6 @@
 //! The list of cases.
 
-use super::named::{named, paper};
+use super::named::{long_causal, named, paper};
 use super::{Arrangement, Case, Distribution, Lengths};
 use crate::{DType, Options, Window};
 
@@ -9,6 +9,9 @@ use crate::{DType, Options, Window};
 pub enum Set {
     /// The cases of [`Set::Full`] that cost next to nothing.
     Small,
+    /// The cases of [`Set::Full`] that take an emulated GPU a moment, and a long one for each kernel that
+    /// causal masks reach by nothing shorter.
+    Emulated,
     /// bf16 and f16, d of 64, 128 and 256, causal and not, lengths around every tile size, in many
     /// arrangements: what the SM90 kernels take.
     Dense,
@@ -33,6 +36,10 @@ pub enum Set {
 pub fn cases(set: Set) -> Vec<Case> {
     match set {
         Set::Small => cases(Set::Full).into_iter().filter(|case| case.products() <= SMALL).collect(),
+        Set::Emulated => {
+            let full = cases(Set::Full).into_iter();
+            full.filter(|case| whole_tiles(case) <= EMULATED || long_causal().contains(case)).collect()
+        }
         Set::Dense => dense(),
         Set::Named => named(),
         Set::Options => options(),
@@ -43,6 +50,15 @@ pub fn cases(set: Set) -> Vec<Case> {
 
 /// Multiplications of a small case.
 const SMALL: usize = 1 << 22;
+
+/// Multiplications of a case that is emulated, in whole tiles.
+const EMULATED: usize = 1 << 25;
+
+/// Multiplications of a case in tiles of 128 queries and 128 keys, which kernels work on whole.
+fn whole_tiles(case: &Case) -> usize {
+    let tiles = |length: usize| length.next_multiple_of(128);
+    Case { sq: tiles(case.sq), sk: tiles(case.sk), ..case.clone() }.products()
+}
 
 /// Multiplications of a dense case, at most.
 const LARGEST: usize = 1 << 26;

@@ -37,6 +37,7 @@ pub(super) fn named() -> Vec<Case> {
     list.extend(lengths());
     list.extend(arrangements());
     list.extend(options());
+    list.extend(long_causal());
     for d in [8, 16, 24, 32, 40, 96, 160, 256] {
         list.push(case(&format!("head_dim_{d}"), [1, 70, 90, 2, 1, d]));
     }
@@ -48,6 +49,7 @@ fn empty_sets() -> Vec<Case> {
     vec![
         case("one_query_no_key", [1, 1, 0, 2, 1, 64]),
         causal("causal_no_key", [2, 130, 0, 1, 1, 128]),
+        case("no_key_d256", [1, 130, 0, 2, 1, 256]),
         case("no_batch", [0, 16, 16, 2, 2, 64]),
         case("no_query", [2, 0, 16, 2, 2, 64]),
         causal("causal_row_without_key", [1, 2, 1, 1, 1, 64]),
@@ -57,6 +59,13 @@ fn empty_sets() -> Vec<Case> {
         huge_negative(case("one_logit_below_minus_50000", [1, 1, 1, 1, 1, 64])),
         huge_negative(causal("all_logits_below_minus_50000", [1, 3, 130, 1, 1, 128])),
     ]
+}
+
+/// As many keys as it takes that d = 64 has three consumer warpgroups under a causal mask.
+pub(super) fn long_causal() -> Vec<Case> {
+    let long = causal("causal_4096_keys", [1, 70, 4096, 1, 1, 64]);
+    let f16 = Case { name: "causal_4096_keys_f16".to_owned(), dtype: DType::F16, ..long.clone() };
+    vec![long, f16]
 }
 
 fn lengths() -> Vec<Case> {

@@ -68,11 +68,18 @@ const CASES: &[Case] = &[
         forbidden: &["cudarc", "libloading"],
     },
     Case {
+        name: "emulator-of-fa3",
+        package: "fa3",
+        features: ", default-features = false, features = [\"emu\"]",
+        program: include_str!("../../outside/fa3_emulated.rs"),
+        forbidden: &["cudarc", "libloading", "gemm", "rayon", "clap"],
+    },
+    Case {
         name: "default-of-fa3",
         package: "fa3",
         features: "",
         program: include_str!("../../outside/fa3_cpu.rs"),
-        forbidden: &["proptest", "criterion", "rand_pcg", "clap", "safetensors"],
+        forbidden: &["fa3-emu", "proptest", "criterion", "rand_pcg", "clap", "safetensors"],
     },
 ];
 

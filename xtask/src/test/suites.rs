@@ -52,13 +52,20 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     ]))
 }
 
-/// Unit, integration and documentation tests, with the default features and the shared cases.
+/// Unit, integration and documentation tests, with the default features, the emulator and the shared cases.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
-    test_command(workspace.cargo(["test", "--workspace", "--no-fail-fast", "--features", "fa3/testing"]))
+    test_command(workspace.cargo([
+        "test",
+        "--workspace",
+        "--no-fail-fast",
+        "--features",
+        "fa3/testing,fa3/emu",
+    ]))
 }
 
 pub(crate) fn docs(workspace: &Workspace) -> Result<Tally> {
-    let mut document = workspace.cargo(["doc", "--workspace", "--no-deps", "--exclude", "xtask"]);
+    let mut document =
+        workspace.cargo(["doc", "--workspace", "--no-deps", "--exclude", "xtask", "--features", "fa3/emu"]);
     document.env("RUSTDOCFLAGS", "-D warnings");
     command(document)
 }

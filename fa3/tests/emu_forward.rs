@@ -1,0 +1,58 @@
+//! The shared case list on an emulated GPU: one test a case, every check on.
+//!
+//! A case that the kernels take is run twice, must give the same bits both times, leave the memory around its outputs alone, and be within the
+//! accuracy that the case allows, which is the card's. Any other must be refused, by type, when it is
+//! planned.
+
+#[path = "common/alike.rs"]
+mod alike;
+#[path = "common/run.rs"]
+mod run;
+#[path = "common/taken.rs"]
+mod taken;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fa3::testing::{Case, Set, cases};
+use fa3::{CudaTarget, Device, EmuBackend, Execution};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The kernels that have run.
+static RAN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trial = |case: Case| Trial::test(case.to_string(), move || check(&case));
+    let conclusion = libtest_mimic::run(&arguments, cases(Set::Emulated).into_iter().map(trial).collect());
+    let all = !arguments.list && !conclusion.has_failed() && conclusion.num_filtered_out == 0;
+    if all && !every_kernel_has_run() {
+        return ExitCode::FAILURE;
+    }
+    conclusion.exit_code()
+}
+
+fn check(case: &Case) -> Result<(), Failed> {
+    // A kernel that persists has all tiles on one SM, or some, or one.
+    let sms = [1, 2, 3, CudaTarget::H200.sms][(case.seed % 4) as usize];
+    let target = CudaTarget { sms, ..CudaTarget::H200 };
+    let device = Device::new(Arc::new(EmuBackend::new(target)), format!("an emulated GPU of {sms} SMs"));
+    let Some(plan) = taken::plan(&device.target(), case)? else { return Ok(()) };
+    alike::alike(&device, std::slice::from_ref(&device), case).map_err(|error| error.to_string())?;
+    if let Execution::Kernel(kernel) = plan.execution() {
+        RAN.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.symbol.clone());
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "a test program says why it fails")]
+fn every_kernel_has_run() -> bool {
+    let ran = RAN.lock().unwrap_or_else(PoisonError::into_inner);
+    let table = fa3_kernels::forward_kernels().map(fa3_kernels::ForwardKernel::symbol);
+    let left_out: Vec<String> = table.filter(|symbol| !ran.contains(symbol)).collect();
+    if !left_out.is_empty() {
+        eprintln!("no case has run {}", left_out.join(", "));
+    }
+    left_out.is_empty()
+}

@@ -1,0 +1,87 @@
+//! The emulator and the card, side by side: one test a kernel.
+//!
+//! Every case of the shared list that the kernel takes runs on both. O and the LSE are compared bit by
+//! bit; a line a kernel says how many are equal and how far the others are apart. A difference beyond
+//! what the two arithmetics allow ([`bound`]) is a failure. `--list` prints the tests on any machine;
+//! running one fails where there is no GPU.
+
+#![allow(clippy::print_stdout, reason = "the figures are what this is run for")]
+
+mod bound;
+mod difference;
+#[path = "../common/run.rs"]
+mod run;
+
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use fa3::fa3_emu::Options;
+use fa3::testing::{Case, Outputs, Set, cases};
+use fa3::{Device, EmuBackend, Error, Execution, Plan, Target};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use bound::Allowed;
+use difference::{F32, Format, Tally};
+
+/// What was compared so far, of all kernels.
+static TOTAL: Mutex<Tally> = Mutex::new(Tally::NOTHING);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let symbols = fa3_kernels::forward_kernels().map(fa3_kernels::ForwardKernel::symbol);
+    let trials = symbols.map(|symbol| Trial::test(symbol.clone(), move || check(&symbol)));
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    if !arguments.list {
+        println!("all kernels: {}", TOTAL.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+    conclusion.exit_code()
+}
+
+/// The GPU, opened by the first test that runs.
+fn card() -> Result<Device, Failed> {
+    static DEVICE: OnceLock<Result<Device, Error>> = OnceLock::new();
+    Ok(DEVICE.get_or_init(|| Device::cuda(0)).clone()?)
+}
+
+fn check(symbol: &str) -> Result<(), Failed> {
+    let card = card()?;
+    let Target::Cuda(target) = card.target() else { return Err("cuda:0 is no CUDA device".into()) };
+    let backend = EmuBackend::new(target).with_options(Options::default());
+    let emulated = Device::new(Arc::new(backend), "emulated");
+    let mut tally = Tally::NOTHING;
+    for case in cases(Set::Full) {
+        let plan = Plan::forward(&card.target(), &case.problem()).ok();
+        let launches = |plan: &Plan| match plan.execution() {
+            Execution::Kernel(kernel) => kernel.symbol == symbol,
+            _ => false,
+        };
+        if plan.as_ref().is_some_and(launches) {
+            tally += compare(&card, &emulated, &case).map_err(|why| format!("{why}; the case is: {case}"))?;
+        }
+    }
+    if tally.cases == 0 {
+        return Err("no case of the list runs it".into());
+    }
+    println!("{symbol}: {tally}");
+    *TOTAL.lock().unwrap_or_else(PoisonError::into_inner) += tally;
+    Ok(())
+}
+
+fn compare(card: &Device, emulated: &Device, case: &Case) -> Result<Tally, run::Failed> {
+    let inputs = case.inputs();
+    let (one, other) = (run::once(card, case, &inputs)?, run::once(emulated, case, &inputs)?);
+    case.check(&inputs, &one)?;
+    case.check(&inputs, &other)?;
+    let allowed = Allowed::of(case, &inputs)?;
+    let mut tally = Tally { cases: 1, ..Tally::NOTHING };
+    tally.o.compare(Format::of(case.dtype), &one.o.values(), &other.o.values(), |at| allowed.o(at))?;
+    let lse = |outputs: &Outputs| -> Option<Vec<f64>> {
+        let rows = case.batch * case.heads_q * case.sq;
+        let lse = outputs.lse.as_ref()?.get(Outputs::LSE_FIRST..Outputs::LSE_FIRST + rows)?;
+        Some(lse.iter().map(|&value| value.into()).collect())
+    };
+    if let (Some(one), Some(other)) = (lse(&one), lse(&other)) {
+        tally.lse.compare(F32, &one, &other, |at| allowed.lse(at))?;
+    }
+    Ok(tally)
+}
