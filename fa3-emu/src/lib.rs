@@ -6,6 +6,7 @@
 //! its line.
 
 pub mod check;
+mod checks;
 pub mod engine;
 pub mod ir;
 mod launch;
@@ -14,9 +15,11 @@ pub mod mutation;
 mod options;
 pub mod ptx;
 
+pub use checks::{Checks, ParseChecksError};
 pub use launch::{Launch, Report, run};
 pub use machine::{
-    Access, FaultKind, Memory, NotAllocated, OutOfMemory, RunError, Site, TransactionBytes, Waiting,
+    Access, FaultKind, Memory, NotAllocated, OutOfMemory, RunError, Site, TransactionBytes, Unfinished,
+    Waiting,
 };
 pub use options::{Options, Order, ParseOrderError};
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::checks::Checks;
+
 /// The warp instructions after which a cluster is given up, unless the options say otherwise.
 const STEP_LIMIT: u64 = 1 << 40;
 
@@ -71,6 +73,8 @@ impl fmt::Display for Order {
 pub struct Options {
     /// When asynchronous operations take effect; eagerly by default.
     pub order: Order,
+    /// What is checked beside what always is; everything by default.
+    pub checks: Checks,
     /// The launch ends with [`RunError::StepLimit`](crate::RunError::StepLimit) after this many warp
     /// instructions of a cluster; 2⁴⁰ by default.
     pub step_limit: u64,
@@ -78,7 +82,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: Order::default(), step_limit: STEP_LIMIT }
+        Self { order: Order::default(), checks: Checks::ALL, step_limit: STEP_LIMIT }
     }
 }
 

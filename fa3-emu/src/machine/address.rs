@@ -124,6 +124,7 @@ impl Cluster<'_> {
         match self.place(own, space, address).ok_or_else(refused)? {
             Place::Global(address) => self.memory.read(address, bytes),
             Place::Shared { cta, offset } => {
+                self.check_running(cta)?;
                 slice(&self.ctas[cta].shared, offset.into(), bytes).ok_or_else(refused)
             }
             Place::Param(offset) => slice(self.params, offset, bytes).ok_or_else(refused),
@@ -142,6 +143,7 @@ impl Cluster<'_> {
         match self.place(own, space, address).ok_or_else(refused)? {
             Place::Global(address) => self.memory.slice_mut(address, bytes),
             Place::Shared { cta, offset } => {
+                self.check_running(cta)?;
                 let start = offset as usize;
                 self.ctas[cta]
                     .shared

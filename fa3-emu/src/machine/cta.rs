@@ -1,5 +1,8 @@
 //! A CTA: its shared memory and its barriers.
 
+use std::collections::HashMap;
+
+use super::asynchronous::Issuer;
 use crate::engine::mbarrier::MbarrierTable;
 use crate::engine::named::NamedBarriers;
 
@@ -14,6 +17,10 @@ pub(super) struct Cta {
     pub(super) shared: Vec<u8>,
     pub(super) barriers: MbarrierTable,
     pub(super) named: NamedBarriers,
+    /// Who last arrived at an mbarrier, or expected bytes there, by its address.
+    pub(super) arrivals: HashMap<u32, Issuer>,
+    /// Whether all its warps have exited.
+    pub(super) exited: bool,
 }
 
 impl Cta {
@@ -24,6 +31,8 @@ impl Cta {
             shared: vec![0; shared_bytes as usize],
             barriers: MbarrierTable::default(),
             named: NamedBarriers::default(),
+            arrivals: HashMap::new(),
+            exited: false,
         }
     }
 }

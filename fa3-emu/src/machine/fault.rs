@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::exit::Unfinished;
 use crate::engine::cluster::ClusterBarrierError;
 use crate::engine::matrix::MatrixError;
 use crate::engine::mbarrier::TableError;
@@ -112,6 +113,18 @@ pub enum FaultKind {
     /// A phase that expects other bytes than the loads issued in it bring.
     #[error(transparent)]
     TransactionBytes(#[from] Box<TransactionBytes>),
+    /// What the last warp of a CTA leaves behind.
+    #[error(transparent)]
+    Unfinished(Box<Unfinished>),
+    /// A CTA of the cluster whose shared memory is used after its end.
+    #[error(
+        "every warp of CTA rank {rank} has exited, and its shared memory is gone: \
+         barrier.cluster.arrive and barrier.cluster.wait before its exit would do"
+    )]
+    Exited {
+        /// The rank.
+        rank: usize,
+    },
     /// `trap`.
     #[error("the kernel trapped")]
     Trap,

@@ -14,6 +14,7 @@ mod cta;
 mod diagnose;
 mod exchange;
 mod execute;
+mod exit;
 mod fault;
 mod grid;
 mod lanes;
@@ -26,6 +27,7 @@ mod special;
 mod sync;
 mod warp;
 
+pub use exit::Unfinished;
 pub use fault::{Access, FaultKind, RunError, Site, TransactionBytes, Waiting};
 pub(crate) use grid::{Geometry, run_grid};
 pub use memory::{Memory, NotAllocated, OutOfMemory};

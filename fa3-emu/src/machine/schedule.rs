@@ -74,7 +74,7 @@ impl Cluster<'_> {
         self.warps[index] = warp;
         result?;
         if exited && self.has_exited(cta) {
-            self.drain_stores(cta)?;
+            self.end_cta(index)?;
         }
         self.deliver_due()
     }
@@ -140,6 +140,7 @@ impl Cluster<'_> {
                 Flow::Exit(lanes) => {
                     self.steps += 1;
                     warp.groups[index].pc = pc + 1;
+                    warp.exited_at = pc;
                     warp.exit(index, lanes);
                     return Ok(true);
                 }

@@ -1,7 +1,7 @@
 //! Barriers and fences. A fence changes no memory: accesses take effect in the order of execution.
 
 use super::address::{in_lane, of};
-use super::asynchronous::BarrierAt;
+use super::asynchronous::{BarrierAt, Issuer};
 use super::cluster::{Cluster, Flow, Violation};
 use super::exchange::{self, converge};
 use super::fault::FaultKind;
@@ -78,7 +78,8 @@ impl Cluster<'_> {
                 let bytes = warp.registers.lane(bytes, lane) as u32;
                 let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
                 let at = BarrierAt { cta, offset: address };
-                cluster.on_barrier(at, |barrier| barrier.expect_tx(bytes))?;
+                let by = Issuer { warp: cluster.place_of(warp), lanes: 1 << lane, pc };
+                cluster.at_barrier(at, by, |barrier| barrier.expect_tx(bytes))?;
                 Ok(())
             }),
             SyncOp::MbarArrive { space, addr, count, expect, state, .. } => {
@@ -86,10 +87,12 @@ impl Cluster<'_> {
                     let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
                     let value = |src| warp.registers.lane(src, lane) as u32;
                     let at = BarrierAt { cta, offset: address };
+                    let by = Issuer { warp: cluster.place_of(warp), lanes: 1 << lane, pc };
                     if let Some(bytes) = expect {
-                        cluster.on_barrier(at, |barrier| barrier.expect_tx(value(bytes)))?;
+                        cluster.at_barrier(at, by, |barrier| barrier.expect_tx(value(bytes)))?;
                     }
-                    let phase = cluster.on_barrier(at, |barrier| barrier.arrive(count.map_or(1, value)))?;
+                    let phase =
+                        cluster.at_barrier(at, by, |barrier| barrier.arrive(count.map_or(1, value)))?;
                     if let Some(state) = state {
                         warp.registers.set_lane(state, lane, phase);
                     }

@@ -125,6 +125,8 @@ pub(crate) struct Warp {
     pub(crate) registers: Registers,
     /// The phase of the cluster's barrier that the warp last arrived in, if it has not waited since.
     pub(crate) cluster_arrival: Option<u64>,
+    /// The instruction at which lanes exited last.
+    pub(crate) exited_at: usize,
     /// Its groups of products.
     pub(crate) products: ProductGroups,
 }
@@ -140,6 +142,7 @@ impl Warp {
             groups: vec![Group { pc: 0, mask: live, wait: None }],
             registers: Registers::new(program.registers),
             cluster_arrival: None,
+            exited_at: 0,
             products: ProductGroups::default(),
         }
     }

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
 mod basics;
+mod exit;
 mod orders;
 mod small;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::super::cluster::Cluster;
+use super::super::exit::Unfinished;
 use super::super::fault::{FaultKind, TransactionBytes};
 use super::Issuer;
 use crate::engine::mbarrier::{Mbarrier, MbarrierError, TableError};
@@ -65,6 +66,7 @@ pub(super) type Loads = Vec<InFlight>;
 impl Cluster<'_> {
     /// A load begins.
     pub(in super::super) fn issue_load(&mut self, load: Load) -> Result<(), FaultKind> {
+        self.check_running(load.cta)?;
         let barrier = self.ctas[load.barrier.cta].barriers.get(load.barrier.offset)?;
         let phase = barrier.phase();
         let number = self.asynchronous.number();
@@ -77,6 +79,14 @@ impl Cluster<'_> {
         place[start..start + bytes].fill(POISON);
         self.asynchronous.loads.push(InFlight { load, phase, number });
         Ok(())
+    }
+
+    /// A load into the shared memory of a CTA that has not landed.
+    pub(in super::super) fn unfinished_load(&self, cta: usize) -> Option<Unfinished> {
+        let of_cta = |one: &&InFlight| one.load.cta == cta || one.load.barrier.cta == cta;
+        let load = &self.asynchronous.loads.iter().find(of_cta)?.load;
+        let (address, bytes) = (load.offset, load.source.bytes());
+        Some(Unfinished::Load { address, bytes, issuer: self.site_of(load.issuer) })
     }
 
     /// A load lands, whole, and completes its bytes.
@@ -95,8 +105,21 @@ impl Cluster<'_> {
         Ok(())
     }
 
+    /// Does something at an mbarrier that may complete its phase, for a warp of the cluster. The phase
+    /// that it was done in.
+    pub(in super::super) fn at_barrier(
+        &mut self,
+        at: BarrierAt,
+        by: Issuer,
+        change: impl FnOnce(&mut Mbarrier) -> Result<bool, MbarrierError>,
+    ) -> Result<u64, FaultKind> {
+        self.check_running(at.cta)?;
+        self.ctas[at.cta].arrivals.insert(at.offset, by);
+        self.on_barrier(at, change)
+    }
+
     /// Does something at an mbarrier that may complete its phase. The phase that it was done in.
-    pub(in super::super) fn on_barrier(
+    fn on_barrier(
         &mut self,
         at: BarrierAt,
         change: impl FnOnce(&mut Mbarrier) -> Result<bool, MbarrierError>,

@@ -114,6 +114,12 @@ impl<'a> Cluster<'a> {
         Flow::Next
     }
 
+    /// The products of a warp's warpgroup that no wait of the warp has found complete.
+    pub(in super::super) fn unwaited_products(&self, warp: usize) -> u64 {
+        let pipe = &self.asynchronous.pipes[self.geometry.warpgroup(warp)];
+        pipe.issued.saturating_sub(self.warps[warp].products.complete())
+    }
+
     /// Whether so many products of a warp's warpgroup are complete.
     pub(in super::super) fn products_are_complete(&self, warp: usize, wanted: u64) -> bool {
         self.asynchronous.pipes[self.geometry.warpgroup(warp)].complete >= wanted

@@ -2,6 +2,7 @@
 //! first reads its source, later writes its destination.
 
 use super::super::cluster::{Cluster, Flow};
+use super::super::exit::Unfinished;
 use super::super::fault::FaultKind;
 use super::super::lanes::lanes_of;
 use super::super::warp::{Wait, Warp};
@@ -65,7 +66,7 @@ impl Cluster<'_> {
     /// A store begins.
     pub(in super::super) fn issue_store(&mut self, mut store: Store) -> Result<(), FaultKind> {
         let thread = (store.issuer.warp, store.issuer.lanes.trailing_zeros() as usize);
-        store.group = self.asynchronous.threads.entry(thread).or_default().open();
+        store.group = self.asynchronous.threads.entry(thread).or_default().begin(store.issuer.pc);
         store.number = self.asynchronous.number();
         let (start, bytes) = (store.offset as usize, store.what.bytes() as usize);
         shared::check(&self.ctas[store.cta].shared, start, bytes).map_err(TmaError::from)?;
@@ -115,7 +116,7 @@ impl Cluster<'_> {
 
     /// `cp.async.bulk.wait_group`.
     pub(in super::super) fn wait_for_copies(
-        &self,
+        &mut self,
         warp: &Warp,
         mask: u32,
         pending: u32,
@@ -124,6 +125,11 @@ impl Cluster<'_> {
         let place = self.place_of(warp);
         if !self.copies_are_done(place, mask, pending, reads_only) {
             return Flow::Park(Wait::Copies { lanes: mask, pending, reads_only });
+        }
+        for lane in lanes_of(mask) {
+            if let Some(groups) = self.asynchronous.threads.get_mut(&(place, lane)) {
+                groups.found(groups.wanted(pending));
+            }
         }
         Flow::Next
     }
@@ -142,6 +148,15 @@ impl Cluster<'_> {
                 let mut stores = self.asynchronous.stores.iter();
                 !stores.any(|store| store.holds_up(warp, lane, wanted, reads_only))
             })
+    }
+
+    /// A store of a CTA that no wait of its thread has known to have read its source.
+    pub(in super::super) fn unfinished_store(&self, cta: usize) -> Option<Unfinished> {
+        let threads = self.asynchronous.threads.iter();
+        let of_cta = threads.filter(|((warp, _), _)| warp / self.geometry.warps() == cta);
+        let unread = of_cta.filter_map(|(&(warp, lane), groups)| Some((warp, lane, groups.unread()?)));
+        let (warp, lane, pc) = unread.min()?;
+        Some(Unfinished::Store { issuer: self.site_of(Issuer { warp, lanes: 1 << lane, pc }) })
     }
 
     /// The groups of a thread that a wait which leaves `pending` waits for: those below this.
