@@ -60,6 +60,11 @@ pub struct Differences {
 impl Differences {
     const NOTHING: Self = Self { elements: 0, equal: 0, units: 0.0, absolute: 0.0, part: 0.0 };
 
+    /// The part that is bitwise equal.
+    pub fn equal(&self) -> f64 {
+        self.equal as f64 / self.elements.max(1) as f64
+    }
+
     /// Adds the differences of two outputs, the card's first.
     pub fn compare(
         &mut self,
@@ -101,8 +106,7 @@ impl AddAssign for Differences {
 
 impl fmt::Display for Differences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = 100.0 * self.equal as f64 / self.elements.max(1) as f64;
-        write!(f, "{} elements, {share:.3} % bitwise equal", self.elements)?;
+        write!(f, "{} elements, {:.3} % bitwise equal", self.elements, 100.0 * self.equal())?;
         write!(f, ", largest difference {:.0} units in the last place", self.units)?;
         write!(f, ", {:.2e} absolute, {:.1} % of what is allowed", self.absolute, 100.0 * self.part)
     }
