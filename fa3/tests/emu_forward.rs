@@ -1,6 +1,7 @@
 //! The shared case list on an emulated GPU: one test a case, every check on.
 //!
-//! A case that the kernels take is run twice, must give the same bits both times, leave the memory around its outputs alone, and be within the
+//! A case that the kernels take is run under each order in which the asynchronous engines may deliver,
+//! must give the same bits under all, leave the memory around its outputs alone, and be within the
 //! accuracy that the case allows, which is the card's. Any other must be refused, by type, when it is
 //! planned.
 
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fa3::fa3_emu::{Options, Order};
 use fa3::testing::{Case, Set, cases};
 use fa3::{CudaTarget, Device, EmuBackend, Execution};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -37,9 +39,14 @@ fn check(case: &Case) -> Result<(), Failed> {
     // A kernel that persists has all tiles on one SM, or some, or one.
     let sms = [1, 2, 3, CudaTarget::H200.sms][(case.seed % 4) as usize];
     let target = CudaTarget { sms, ..CudaTarget::H200 };
-    let device = Device::new(Arc::new(EmuBackend::new(target)), format!("an emulated GPU of {sms} SMs"));
-    let Some(plan) = taken::plan(&device.target(), case)? else { return Ok(()) };
-    alike::alike(&device, std::slice::from_ref(&device), case).map_err(|error| error.to_string())?;
+    let device = |order| {
+        let backend = EmuBackend::new(target).with_options(Options { order, ..Options::default() });
+        Device::new(Arc::new(backend), format!("an emulated GPU of {sms} SMs, {order}"))
+    };
+    let eager = device(Order::Eager);
+    let Some(plan) = taken::plan(&eager.target(), case)? else { return Ok(()) };
+    alike::alike(&eager, &[Order::Lazy, Order::Seeded(case.seed)].map(device), case)
+        .map_err(|error| error.to_string())?;
     if let Execution::Kernel(kernel) = plan.execution() {
         RAN.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.symbol.clone());
     }
