@@ -38,18 +38,29 @@ impl Device {
         Self::new(Arc::new(backend), description)
     }
 
-    /// An emulated GPU of this architecture, as large as an H200, with every check on. An
-    /// [`EmuBackend`](crate::EmuBackend) of one's own may be smaller, and check less.
+    /// An emulated GPU like `target`, whose kernels run with these options. Few SMs make kernels
+    /// persist over several tiles.
+    ///
+    /// ```
+    /// use fa3::fa3_emu::{Options, Order};
+    /// use fa3::{CudaTarget, Device};
+    /// let options = Options { order: Order::Seeded(7), ..Options::default() };
+    /// match Device::emulated(CudaTarget { sms: 2, ..CudaTarget::H200 }, options) {
+    ///     Ok(device) => assert_eq!(device.to_string(), "emu:sm_90a (2 SMs, seed:7 delivery, checks: all)"),
+    ///     Err(error) => assert!(error.to_string().contains("cargo xtask cubins")),
+    /// }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Kernel`] when no kernel for it is embedded in this build, [`Error::Backend`] when
     /// there is none at all.
     #[cfg(feature = "emu")]
-    pub fn emulated(arch: fa3_sys::Arch) -> Result<Self> {
+    pub fn emulated(target: crate::CudaTarget, options: fa3_emu::Options) -> Result<Self> {
+        let crate::CudaTarget { arch, sms, .. } = target;
         any_kernel("emu", arch)?;
-        let backend = crate::EmuBackend::new(crate::CudaTarget { arch, ..crate::CudaTarget::H200 });
-        let description = format!("emu:{arch} (an emulated GPU)");
-        Ok(Self::new(Arc::new(backend), description))
+        let fa3_emu::Options { order, checks, .. } = options;
+        let description = format!("emu:{arch} ({sms} SMs, {order} delivery, checks: {checks})");
+        Ok(Self::new(Arc::new(crate::EmuBackend::new(target, options)), description))
     }
 
     /// The first GPU that there are kernels for, else the CPU.

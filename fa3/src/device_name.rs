@@ -26,7 +26,7 @@ pub enum DeviceName {
     Cpu,
     /// The CUDA device of this ordinal; `cuda` alone is the first.
     Cuda(u32),
-    /// An emulated CUDA device of this architecture.
+    /// An emulated CUDA device of this architecture, else like an H200, with every check on.
     Emulated(Arch),
 }
 
@@ -43,7 +43,10 @@ impl DeviceName {
             #[cfg(feature = "cuda")]
             Self::Cuda(ordinal) => Device::cuda(ordinal),
             #[cfg(feature = "emu")]
-            Self::Emulated(arch) => Device::emulated(arch),
+            Self::Emulated(arch) => {
+                let target = crate::CudaTarget { arch, ..crate::CudaTarget::H200 };
+                Device::emulated(target, fa3_emu::Options::default())
+            }
             #[cfg(not(feature = "cpu"))]
             Self::Cpu => Err(left_out("cpu", "build with feature `cpu`")),
             #[cfg(not(feature = "cuda"))]

@@ -14,11 +14,11 @@ mod taken;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use fa3::fa3_emu::{Options, Order};
 use fa3::testing::{Case, Set, cases};
-use fa3::{CudaTarget, Device, EmuBackend, Execution};
+use fa3::{CudaTarget, Device, Execution, Target};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The kernels that have run.
@@ -39,14 +39,10 @@ fn check(case: &Case) -> Result<(), Failed> {
     // A kernel that persists has all tiles on one SM, or some, or one.
     let sms = [1, 2, 3, CudaTarget::H200.sms][(case.seed % 4) as usize];
     let target = CudaTarget { sms, ..CudaTarget::H200 };
-    let device = |order| {
-        let backend = EmuBackend::new(target).with_options(Options { order, ..Options::default() });
-        Device::new(Arc::new(backend), format!("an emulated GPU of {sms} SMs, {order}"))
-    };
-    let eager = device(Order::Eager);
-    let Some(plan) = taken::plan(&eager.target(), case)? else { return Ok(()) };
-    alike::alike(&eager, &[Order::Lazy, Order::Seeded(case.seed)].map(device), case)
-        .map_err(|error| error.to_string())?;
+    let Some(plan) = taken::plan(&Target::Cuda(target), case)? else { return Ok(()) };
+    let device = |order| Device::emulated(target, Options { order, ..Options::default() });
+    let others = [device(Order::Lazy)?, device(Order::Seeded(case.seed))?];
+    alike::alike(&device(Order::Eager)?, &others, case).map_err(|error| error.to_string())?;
     if let Execution::Kernel(kernel) = plan.execution() {
         RAN.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.symbol.clone());
     }

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fa3::{Backend, CpuBackend, Device, DeviceName, Place, Target};
+#[cfg(feature = "emu")]
+use fa3::{CudaTarget, fa3_emu::Options};
+#[cfg(feature = "emu")]
+use fa3_sys::Arch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Arguments;
@@ -43,16 +47,52 @@ pub fn choose(problem: &fa3::Problem, arguments: &Arguments, bar: &ProgressBar) 
             (choice.device, why)
         }
         DeviceChoice::Named(name) => {
-            let device = if name == DeviceName::Cpu { cpu()? } else { name.open()? };
+            let device = match name {
+                DeviceName::Cpu => cpu()?,
+                #[cfg(feature = "emu")]
+                DeviceName::Emulated(arch) => emulated(arch, arguments)?,
+                _ => name.open()?,
+            };
             let why = format!("{device}: asked for");
             (device, why)
         }
     };
-    if let (Some(threads), Place::Cuda(_)) = (arguments.threads, device.backend().place()) {
-        return Err(InputError::Threads { threads, device: device.to_string() }.into());
-    }
+    check_options(&device, arguments)?;
     println!("device    {why}");
     Ok(device)
+}
+
+/// Whether the device has the options that are given.
+fn check_options(device: &Device, arguments: &Arguments) -> Result<(), InputError> {
+    let place = device.backend().place();
+    let refused = |option: String, of, remedy| {
+        Err(InputError::Device { option, of, device: device.to_string(), remedy })
+    };
+    if let (Some(threads), false) = (arguments.threads, place == Place::Host) {
+        return refused(format!("--threads {threads}"), "the CPU", "cpu");
+    }
+    #[cfg(feature = "emu")]
+    if !matches!(place, Place::Emulated(_)) {
+        let (of, remedy) = ("an emulated GPU", "emu:sm_90a");
+        if let Some(order) = arguments.order {
+            return refused(format!("--order {order}"), of, remedy);
+        }
+        if let Some(checks) = arguments.checks {
+            return refused(format!("--checks {checks}"), of, remedy);
+        }
+    }
+    Ok(())
+}
+
+/// A GPU as large as an H200, emulated as the arguments say.
+#[cfg(feature = "emu")]
+fn emulated(arch: Arch, arguments: &Arguments) -> fa3::Result<Device> {
+    let options = Options {
+        order: arguments.order.unwrap_or_default(),
+        checks: arguments.checks.unwrap_or_default(),
+        ..Options::default()
+    };
+    Device::emulated(CudaTarget { arch, ..CudaTarget::H200 }, options)
 }
 
 /// The CPU, with a progress bar once it has taken a while.

@@ -133,13 +133,17 @@ pub enum InputError {
         /// Theirs.
         types: String,
     },
-    /// Threads were asked of a GPU.
-    #[error("--threads {threads} is for the CPU, but the device is {device}; add --device cpu")]
-    Threads {
-        /// How many.
-        threads: usize,
+    /// An option that the device does not have.
+    #[error("{option} is for {of}, but the device is {device}; leave it out, or add --device {remedy}")]
+    Device {
+        /// The option.
+        option: String,
+        /// What has it.
+        of: &'static str,
         /// The device.
         device: String,
+        /// A device that has it.
+        remedy: &'static str,
     },
     /// The sizes asked for are not those of a tensor.
     #[error("--random {sizes}: {rule}")]

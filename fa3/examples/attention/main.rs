@@ -51,6 +51,15 @@ struct Arguments {
     /// auto, cpu, cuda:N, or emu:sm_90a: that GPU, emulated.
     #[arg(long, default_value = "auto")]
     device: DeviceChoice,
+    /// When asynchronous copies and products of an emulated GPU take effect: eager, lazy or seed:N;
+    /// eager by default.
+    #[cfg(feature = "emu")]
+    #[arg(long)]
+    order: Option<fa3::fa3_emu::Order>,
+    /// What an emulated GPU checks: all, none, or some by name (`exit,…`); all by default.
+    #[cfg(feature = "emu")]
+    #[arg(long)]
+    checks: Option<fa3::fa3_emu::Checks>,
     /// Threads of the CPU; all of them by default.
     #[arg(long)]
     threads: Option<usize>,
@@ -139,7 +148,7 @@ fn main() -> ExitCode {
                 matches!(error.downcast_ref(), Some(fa3::Error::Argument { .. } | fa3::Error::Length { .. }))
                     || matches!(
                         error.downcast_ref(),
-                        Some(InputError::Types { .. } | InputError::Threads { .. })
+                        Some(InputError::Types { .. } | InputError::Device { .. })
                     );
             if argument { ExitCode::from(2) } else { ExitCode::FAILURE }
         }

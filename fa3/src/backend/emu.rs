@@ -18,12 +18,15 @@ use crate::{CudaTarget, Error, KernelPlan, MapSlot, Place, Pointer, Result, Targ
 ///
 /// ```
 /// use std::sync::Arc;
-/// use fa3::{Backend, CudaTarget, Device, EmuBackend, HostTensor, Options, attention};
+/// use fa3::fa3_emu::{self, Order};
+/// use fa3::{CudaTarget, Device, EmuBackend, HostTensor, Options, attention};
 /// use half::f16;
 ///
 /// // One SM: a kernel that persists works on all tiles in one CTA.
-/// let backend = EmuBackend::new(CudaTarget { sms: 1, ..CudaTarget::H200 });
-/// let device = Device::new(Arc::new(backend), "a small Hopper");
+/// let target = CudaTarget { sms: 1, ..CudaTarget::H200 };
+/// // What is asynchronous happens at the last moment that the kernel's waits allow.
+/// let options = fa3_emu::Options { order: Order::Lazy, ..Default::default() };
+/// let device = Device::new(Arc::new(EmuBackend::new(target, options)), "a small Hopper");
 /// let kv = [f16::ONE; 3 * 64];
 /// let q = HostTensor::new([1, 1, 1, 64], &kv[..64])?;
 /// let kv = HostTensor::new([1, 3, 1, 64], &kv)?;
@@ -50,23 +53,17 @@ const NAME: &str = "emu";
 const UNWRITTEN: u8 = 0xff;
 
 impl EmuBackend {
-    /// A device like `target`, with memory of its own, run with the default options: eager delivery,
-    /// every check.
-    pub fn new(target: CudaTarget) -> Self {
+    /// A device like `target`, with memory of its own, whose kernels run with these options. By default
+    /// all that can be checked is.
+    pub fn new(target: CudaTarget, options: Options) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         Self {
             target,
-            options: Options::default(),
+            options,
             place: Place::Emulated(COUNT.fetch_add(1, Ordering::Relaxed)),
             memory: Mutex::default(),
             programs: RwLock::default(),
         }
-    }
-
-    /// Runs kernels with these options.
-    #[must_use]
-    pub fn with_options(self, options: Options) -> Self {
-        Self { options, ..self }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -226,7 +223,7 @@ mod tests {
     const DEFAULT: StreamHandle = StreamHandle::DEFAULT;
 
     fn small() -> EmuBackend {
-        EmuBackend::new(CudaTarget { sms: 2, ..CudaTarget::H200 })
+        EmuBackend::new(CudaTarget { sms: 2, ..CudaTarget::H200 }, Options::default())
     }
 
     #[test]
