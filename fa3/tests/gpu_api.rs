@@ -3,69 +3,20 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy sees no test in a test's helpers")]
 
+#[path = "common/host.rs"]
+mod host;
+
 use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
 use fa3::{
-    Backend, Buffer, CudaBackend, CudaSlices, DType, Device, DeviceTensor, Error, HostTensor, Operands,
-    Options, Place, Plan, Pointer, Problem, Sizes, StreamHandle, Tensor, Workspace, attention,
+    Backend, Buffer, CudaBackend, CudaSlices, DType, Device, DeviceTensor, Error, Operands, Place, Plan,
+    Pointer, Problem, StreamHandle, Workspace,
 };
 use fa3_sys::driver::{Event, Stream};
 use half::bf16;
 
-/// Deterministic, in [-1, 1).
-fn values(len: usize, seed: u32) -> Vec<bf16> {
-    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        bf16::from_f32((state >> 8) as f32 / (1 << 23) as f32 - 1.0)
-    };
-    (0..len).map(|_| next()).collect()
-}
-
-const SIZES: Sizes = Sizes { heads_k: 2, sk: 333, ..Sizes::new(2, 200, 4, 128) };
-const OPTIONS: Options = Options { causal: true, ..Options::PLAIN };
-
-struct Host {
-    q: Vec<bf16>,
-    k: Vec<bf16>,
-    v: Vec<bf16>,
-}
-
-fn shape(sequence: usize, heads: usize) -> [usize; 4] {
-    [SIZES.batch, sequence, heads, SIZES.d]
-}
-
-fn host(seed: u32) -> Host {
-    let len = |shape: [usize; 4]| shape.iter().product();
-    let (sq, sk) = (shape(SIZES.sq, SIZES.heads_q), shape(SIZES.sk, SIZES.heads_k));
-    Host { q: values(len(sq), seed), k: values(len(sk), seed + 1), v: values(len(sk), seed + 2) }
-}
-
-impl Host {
-    /// What the CPU makes of it.
-    fn expected(&self) -> Vec<bf16> {
-        self.on(&Device::cpu())
-    }
-
-    fn on(&self, device: &Device) -> Vec<bf16> {
-        let q = HostTensor::new(shape(SIZES.sq, SIZES.heads_q), &self.q).unwrap();
-        let k = HostTensor::new(shape(SIZES.sk, SIZES.heads_k), &self.k).unwrap();
-        let v = HostTensor::new(shape(SIZES.sk, SIZES.heads_k), &self.v).unwrap();
-        attention(device, q, k, v, &OPTIONS).unwrap().o
-    }
-}
-
-/// Two roundings to bf16 of values up to 1 apart.
-#[track_caller]
-fn assert_close(actual: &[bf16], expected: &[bf16]) {
-    assert_eq!(actual.len(), expected.len());
-    for (index, (a, e)) in actual.iter().zip(expected).enumerate() {
-        assert!((a.to_f32() - e.to_f32()).abs() <= 1.0 / 64.0, "element {index}: {a} instead of {e}");
-    }
-}
+use host::{Host, OPTIONS, SIZES, assert_close, host, problem, shape};
 
 /// Operands on the GPU, with the buffers that they point into.
 struct OnGpu {
@@ -80,17 +31,7 @@ impl OnGpu {
     fn new(host: &Host) -> Self {
         let cuda = Arc::new(CudaBackend::open(0).unwrap());
         let backend: Arc<dyn Backend> = Arc::clone(&cuda) as _;
-        let problem = problem();
-        let inputs = [&host.q, &host.k, &host.v]
-            .map(|data| Buffer::from_bytes(&backend, bytemuck::cast_slice(data)).unwrap());
-        let o = Buffer::zeroed(&backend, host.q.len() * 2).unwrap();
-        let tensor = |buffer: &Buffer, spec| Tensor { pointer: buffer.pointer(), spec };
-        let operands = Operands::new(
-            tensor(&inputs[0], problem.q),
-            tensor(&inputs[1], problem.k),
-            tensor(&inputs[2], problem.v),
-            tensor(&o, problem.o),
-        );
+        let (operands, o, inputs) = host.upload(&backend);
         Self { cuda, backend, operands, o, _inputs: inputs }
     }
 
@@ -110,10 +51,6 @@ impl OnGpu {
         unsafe { self.backend.download(bytes, self.o.pointer(), handle(stream)).unwrap() };
         data
     }
-}
-
-fn problem() -> Problem {
-    Problem { lse: false, ..Problem::dense(DType::Bf16, SIZES, OPTIONS) }
 }
 
 fn handle(stream: &Stream) -> StreamHandle {
