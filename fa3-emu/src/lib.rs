@@ -18,8 +18,8 @@ pub mod ptx;
 pub use checks::{Checks, ParseChecksError};
 pub use launch::{Launch, Report, run};
 pub use machine::{
-    Access, FaultKind, Memory, NotAllocated, OutOfMemory, RunError, Site, TransactionBytes, Unfinished,
-    Waiting,
+    Access, FaultKind, Memory, NotAllocated, NotUniform, OutOfMemory, RunError, Site, TransactionBytes,
+    Unfinished, Waiting,
 };
 pub use options::{Options, Order, ParseOrderError};
 

@@ -1,5 +1,5 @@
 //! What works beside the warps of a streaming multiprocessor, or between them: barriers, the Tensor
-//! Memory Accelerator and the tensor cores.
+//! Memory Accelerator, the tensor cores and the registers that warps give to each other.
 //!
 //! Each engine is a state machine or a function over bytes and registers. None knows of warps, of
 //! time or of who waits: the machine decides when an operation takes effect, and asks afterwards
@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod matrix;
 pub mod mbarrier;
 pub mod named;
+pub mod registers;
 pub mod shared;
 pub mod swizzle;
 pub mod tma;

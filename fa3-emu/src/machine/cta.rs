@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::asynchronous::Issuer;
 use crate::engine::mbarrier::MbarrierTable;
 use crate::engine::named::NamedBarriers;
+use crate::engine::registers::RegisterPool;
 
 /// What the warps of a CTA share.
 #[derive(Debug)]
@@ -17,6 +18,7 @@ pub(super) struct Cta {
     pub(super) shared: Vec<u8>,
     pub(super) barriers: MbarrierTable,
     pub(super) named: NamedBarriers,
+    pub(super) registers: RegisterPool,
     /// Who last arrived at an mbarrier, or expected bytes there, by its address.
     pub(super) arrivals: HashMap<u32, Issuer>,
     /// Whether all its warps have exited.
@@ -31,6 +33,7 @@ impl Cta {
             shared: vec![0; shared_bytes as usize],
             barriers: MbarrierTable::default(),
             named: NamedBarriers::default(),
+            registers: RegisterPool::new(threads.div_ceil(32) as usize),
             arrivals: HashMap::new(),
             exited: false,
         }

@@ -2,8 +2,8 @@
 
 use super::asynchronous::Issuer;
 use super::cluster::Cluster;
-use super::fault::{RunError, Site, Waiting};
-use super::warp::{Wait, Warp};
+use super::fault::{FaultKind, RunError, Site, Waiting};
+use super::warp::{Group, Wait, Warp};
 
 impl Cluster<'_> {
     pub(super) fn site(&self, warp: &Warp, pc: usize, lanes: u32) -> Site {
@@ -25,6 +25,26 @@ impl Cluster<'_> {
             ptx_line: line.map_or(0, |line| line.ptx),
             source,
         }
+    }
+
+    /// That no two groups of a warp wait for each other's lanes, each at its own instruction.
+    pub(super) fn check_divergence(&self, warp: &Warp) -> Result<(), RunError> {
+        let missing = |group: &Group| match group.wait {
+            Some(Wait::Lanes { needed }) => needed & warp.live & !group.mask,
+            Some(Wait::Warp { members }) => members & warp.live & !group.mask,
+            _ => 0,
+        };
+        for (index, one) in warp.groups.iter().enumerate() {
+            for other in warp.groups.iter().skip(index + 1) {
+                let apart = one.pc != other.pc && !is_one_warp_barrier(one, other);
+                if apart && missing(one) & other.mask != 0 && missing(other) & one.mask != 0 {
+                    let place = Box::new(self.site(warp, other.pc, other.mask));
+                    let kind = FaultKind::Diverged { missing: missing(one), other: place };
+                    return Err(RunError::Fault { site: self.site(warp, one.pc, one.mask), kind });
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn deadlock(&self) -> RunError {
@@ -62,9 +82,22 @@ impl Cluster<'_> {
                 let (arrived, threads) = self.barrier.progress();
                 format!("waits at the cluster's barrier, where {arrived} of {threads} threads have arrived")
             }
+            Wait::Registers { count } => {
+                let pool = &self.ctas[warp.cta].registers;
+                let (held, free) = (pool.held(warp.index as usize), pool.free());
+                format!(
+                    "waits for registers: {count} for each thread, which has {held}, while {free} of the CTA \
+                     are free"
+                )
+            }
             Wait::Copies { .. } => "waits for its bulk copies".to_owned(),
             Wait::Products { .. } => "waits for products of its warpgroup".to_owned(),
             Wait::Warpgroup => "waits for the other warps of its warpgroup".to_owned(),
         }
     }
+}
+
+/// Whether two groups have reached the same `bar.warp.sync`, which need not be one instruction.
+fn is_one_warp_barrier(one: &Group, other: &Group) -> bool {
+    matches!(one.wait, Some(Wait::Warp { .. })) && one.wait == other.wait
 }

@@ -92,7 +92,8 @@ pub(super) fn synchronise(warp: &mut Warp, pc: usize, mask: u32, members: Src) -
 
 /// The member mask of a group's instruction, which has every lane of the group.
 fn members_of(warp: &Warp, mask: u32, members: Src) -> Result<u32, Violation> {
-    let members = warp.registers.uniform(members, mask) as u32;
+    let members = warp.registers.agreed("the member mask", members, mask);
+    let members = members.map_err(|kind| Violation { kind, lanes: mask })? as u32;
     if mask & !members != 0 {
         return Err(Violation { kind: FaultKind::NotMember { members }, lanes: mask & !members });
     }

@@ -74,6 +74,9 @@ impl Cluster<'_> {
     /// The last warp of a CTA, at this place, has exited.
     pub(super) fn end_cta(&mut self, last: usize) -> Result<(), RunError> {
         let cta = self.warps[last].cta;
+        if let Err(error) = self.ctas[cta].registers.check_complete() {
+            return Err(RunError::Fault { site: self.last_of(last), kind: error.into() });
+        }
         let left = if self.options.checks.exit { self.unfinished(cta) } else { None };
         if let Some(unfinished) = left {
             let site = self.last_of(last);

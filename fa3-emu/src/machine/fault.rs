@@ -7,6 +7,7 @@ use crate::engine::cluster::ClusterBarrierError;
 use crate::engine::matrix::MatrixError;
 use crate::engine::mbarrier::TableError;
 use crate::engine::named::NamedBarrierError;
+use crate::engine::registers::RegisterError;
 use crate::engine::tma::TmaError;
 use crate::engine::wgmma::WgmmaError;
 
@@ -125,6 +126,29 @@ pub enum FaultKind {
         /// The rank.
         rank: usize,
     },
+    /// A change of a warp's registers that is not possible.
+    #[error(transparent)]
+    Registers(#[from] RegisterError),
+    /// An operand that lanes, or warps, must agree on.
+    #[error(transparent)]
+    NotUniform(#[from] Box<NotUniform>),
+    /// Lanes that wait for others of their warp, which wait for them at another instruction.
+    #[error(
+        "waits for lanes {missing:#010x} of its warp, which wait for it elsewhere, at {other}: an instruction \
+         that takes the lanes of a warp together needs them at the same place"
+    )]
+    Diverged {
+        /// The lanes that are not here.
+        missing: u32,
+        /// Where they are.
+        other: Box<Site>,
+    },
+    /// An instruction of a warpgroup in one that has not got four warps.
+    #[error("wgmma in a warpgroup of {warps} warps: a CTA of whole warpgroups, 128 threads each, would do")]
+    Warpgroup {
+        /// The warps that it has.
+        warps: usize,
+    },
     /// `trap`.
     #[error("the kernel trapped")]
     Trap,
@@ -146,6 +170,21 @@ pub enum FaultKind {
     /// A move of matrices that is not possible.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
+}
+
+/// An operand that all lanes of a warp, or all warps of a warpgroup, must agree on, and do not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{who} {} and {} give {:#x} and {:#x} for {operand}, which all must agree on",
+    .at[0], .at[1], .values[0], .values[1])]
+pub struct NotUniform {
+    /// What of the instruction.
+    pub operand: &'static str,
+    /// `lanes` or `warps`.
+    pub who: &'static str,
+    /// Two that do not agree.
+    pub at: [usize; 2],
+    /// What they give.
+    pub values: [u64; 2],
 }
 
 /// A phase of an mbarrier that is complete while loads that were issued in it have not landed: it

@@ -5,8 +5,9 @@ use super::address::of;
 use super::asynchronous::{GROUP, Issuer, Product, SourceA, major};
 use super::cluster::{Cluster, Flow, Violation};
 use super::exchange::converge;
-use super::fault::FaultKind;
+use super::fault::{FaultKind, NotUniform};
 use super::lanes::{ALL, Lanes};
+use super::registers::Registers;
 use super::warp::{Wait, Warp};
 use crate::engine::matrix;
 use crate::engine::wgmma::Descriptor;
@@ -29,10 +30,13 @@ impl<'a> Cluster<'a> {
         match *op {
             MmaOp::Wgmma(ref wgmma) => {
                 let others = self.partners(warp);
-                if !others.iter().all(|&index| self.is_waiting_at(index, pc)) || others.len() != GROUP - 1 {
+                if others.len() != GROUP - 1 {
+                    return Err(everywhere(FaultKind::Warpgroup { warps: others.len() + 1 }));
+                }
+                if !others.iter().all(|&index| self.is_waiting_at(index, pc)) {
                     return Ok(Flow::Park(Wait::Warpgroup));
                 }
-                let product = self.product(wgmma, warp, pc, mask).map_err(everywhere)?;
+                let product = self.product(wgmma, warp, &others, pc, mask).map_err(everywhere)?;
                 self.issue_product(product);
                 for index in others {
                     for group in &mut self.warps[index].groups {
@@ -91,27 +95,51 @@ impl<'a> Cluster<'a> {
         matches!(self.warps[index].groups[..], [group] if group.pc == pc && group.wait == Some(Wait::Warpgroup))
     }
 
-    /// What a product's descriptors and its scale say now.
+    /// The product that a warpgroup issues, as its descriptors and its scale say now.
     fn product<'p>(
         &self,
         op: &'p Wgmma,
         warp: &Warp,
+        others: &[usize],
         pc: usize,
         mask: u32,
     ) -> Result<Product<'p>, FaultKind> {
+        let ours = operands(op, &warp.registers, mask)?;
+        for &index in others {
+            let other = &self.warps[index];
+            let theirs = operands(op, &other.registers, other.live)?;
+            let mut pairs = OPERANDS.iter().zip(ours.iter().zip(theirs));
+            if let Some((&operand, (&value, their))) = pairs.find(|(_, (value, their))| **value != *their) {
+                let at = [warp.index, other.index].map(|index| index as usize);
+                let values = [value, their];
+                return Err(Box::new(NotUniform { operand, who: "warps", at, values }).into());
+            }
+        }
+        let [a, b, accumulate] = ours;
         let a = match op.a {
             OperandA::Registers(registers) => SourceA::Registers(registers),
-            OperandA::Shared { descriptor, mn_major } => {
-                let descriptor = Descriptor::decode(warp.registers.uniform(descriptor, mask))?;
-                SourceA::Shared(descriptor, major(mn_major))
-            }
+            OperandA::Shared { mn_major, .. } => SourceA::Shared(Descriptor::decode(a)?, major(mn_major)),
         };
-        let b = Descriptor::decode(warp.registers.uniform(op.b, mask))?;
-        let accumulate = warp.registers.predicate(op.accumulate) & mask != 0;
+        let b = Descriptor::decode(b)?;
         let place = self.place_of(warp);
         let issuer = Issuer { warp: place - warp.index as usize % GROUP, lanes: mask, pc };
-        Ok(Product { op, a, b, accumulate, issuer })
+        Ok(Product { op, a, b, accumulate: accumulate != 0, issuer })
     }
+}
+
+/// What all threads of a warpgroup must agree on (PTX ISA, "Matrix Descriptor Format",
+/// "wgmma.mma_async").
+const OPERANDS: [&str; 3] = ["the descriptor of A", "the descriptor of B", "scale-d"];
+
+/// Those of a product in a warp, as numbers.
+fn operands(op: &Wgmma, registers: &Registers, mask: u32) -> Result<[u64; 3], FaultKind> {
+    let a = match op.a {
+        OperandA::Registers(_) => 0,
+        OperandA::Shared { descriptor, .. } => registers.agreed(OPERANDS[0], descriptor, mask)?,
+    };
+    let b = registers.agreed(OPERANDS[1], op.b, mask)?;
+    let accumulate = registers.agreed_predicate(OPERANDS[2], op.accumulate, mask)?;
+    Ok([a, b, accumulate.into()])
 }
 
 /// Whether an instruction takes the lanes of a warp together, so that lanes whose guard is false

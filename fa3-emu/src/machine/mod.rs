@@ -28,6 +28,6 @@ mod sync;
 mod warp;
 
 pub use exit::Unfinished;
-pub use fault::{Access, FaultKind, RunError, Site, TransactionBytes, Waiting};
+pub use fault::{Access, FaultKind, NotUniform, RunError, Site, TransactionBytes, Waiting};
 pub(crate) use grid::{Geometry, run_grid};
 pub use memory::{Memory, NotAllocated, OutOfMemory};

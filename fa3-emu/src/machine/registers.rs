@@ -1,5 +1,6 @@
 //! The registers of a warp: for each register, a value for each lane.
 
+use super::fault::{FaultKind, NotUniform};
 use super::lanes::{Lanes, WARP, lanes_of, write};
 use crate::ir::{self, Class, PredReg, Reg, Src};
 
@@ -71,9 +72,36 @@ impl Registers {
         }
     }
 
-    /// The value of a source in the lowest lane of `mask`, for operands that all lanes agree on.
-    pub(crate) fn uniform(&self, src: Src, mask: u32) -> u64 {
-        lanes_of(mask).next().map_or(0, |lane| self.lane(src, lane))
+    /// The value of a source in the lanes of `mask`, which must agree on it.
+    pub(crate) fn agreed(&self, operand: &'static str, src: Src, mask: u32) -> Result<u64, FaultKind> {
+        let first = mask.trailing_zeros() as usize % WARP;
+        let value = self.lane(src, first);
+        let other = match src {
+            Src::Imm(_) => None,
+            Src::Reg(_) => lanes_of(mask).find(|&lane| self.lane(src, lane) != value),
+        };
+        match other {
+            None => Ok(value),
+            Some(other) => {
+                let values = [value, self.lane(src, other)];
+                Err(Box::new(NotUniform { operand, who: "lanes", at: [first, other], values }).into())
+            }
+        }
+    }
+
+    /// A predicate in the lanes of `mask`, which must agree on it.
+    pub(crate) fn agreed_predicate(
+        &self,
+        operand: &'static str,
+        predicate: PredReg,
+        mask: u32,
+    ) -> Result<bool, FaultKind> {
+        let (on, off) = (self.predicate(predicate) & mask, !self.predicate(predicate) & mask);
+        if on != 0 && off != 0 {
+            let at = [on, off].map(|lanes| lanes.trailing_zeros() as usize);
+            return Err(Box::new(NotUniform { operand, who: "lanes", at, values: [1, 0] }).into());
+        }
+        Ok(on != 0)
     }
 
     #[inline(always)]

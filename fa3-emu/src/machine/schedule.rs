@@ -98,10 +98,10 @@ impl Cluster<'_> {
                 return Err(RunError::StepLimit { site, limit: self.options.step_limit });
             }
             if !goes_on || self.steps >= end {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        self.check_divergence(warp)
     }
 
     /// Runs a group until it meets another, or its place among the groups may have changed. Whether the
@@ -192,6 +192,11 @@ impl Cluster<'_> {
                 Some(Wait::Cluster { phase }) => self.barrier.passed(phase),
                 Some(Wait::Copies { lanes, pending, reads_only }) => {
                     self.copies_are_done(place, lanes, pending, reads_only)
+                }
+                Some(Wait::Registers { count }) => {
+                    let pool = &self.ctas[warp.cta].registers;
+                    let (held, free) = (pool.held(warp.index as usize), pool.free());
+                    count.saturating_sub(held).saturating_mul(32) <= free
                 }
                 Some(Wait::Products { wanted }) => self.products_are_complete(place, wanted),
             };

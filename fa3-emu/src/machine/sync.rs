@@ -61,7 +61,15 @@ impl Cluster<'_> {
                 Ok(Flow::Next)
             }
             SyncOp::Fence(_) | SyncOp::Sleep { .. } => Ok(Flow::Next),
-            SyncOp::SetMaxRegisters { .. } => Ok(converge(warp, mask, ALL).unwrap_or(Flow::Next)),
+            SyncOp::SetMaxRegisters { increase, count } => {
+                if let Some(flow) = converge(warp, mask, ALL) {
+                    return Ok(flow);
+                }
+                let pool = &mut self.ctas[warp.cta].registers;
+                let enough = pool.change(warp.index as usize, increase, count);
+                let enough = enough.map_err(|error| everywhere(error.into()))?;
+                Ok(if enough { Flow::Next } else { Flow::Park(Wait::Registers { count }) })
+            }
             SyncOp::MbarWait { addr, phase, dst, may_suspend, .. } => {
                 self.wait(warp, mask, addr, phase, dst, may_suspend)
             }
@@ -138,9 +146,13 @@ impl Cluster<'_> {
         barrier: Src,
         threads: Option<Src>,
     ) -> Result<(u32, u64), FaultKind> {
-        let id = warp.registers.uniform(barrier, mask) as u32;
+        let agreed = |operand, src| warp.registers.agreed(operand, src, mask).map(|value| value as u32);
+        let id = agreed("the named barrier", barrier)?;
         let cta = &mut self.ctas[warp.cta];
-        let threads = threads.map_or(cta.threads, |threads| warp.registers.uniform(threads, mask) as u32);
+        let threads = match threads {
+            Some(threads) => agreed("the named barrier's threads", threads)?,
+            None => cta.threads,
+        };
         // The last warp counts as a whole one, however few threads it has.
         let arriving = if mask == warp.live { WARP_THREADS } else { mask.count_ones() };
         Ok((id, cta.named.arrive(id, threads, arriving)?))

@@ -88,6 +88,11 @@ pub(crate) enum Wait {
         /// So many of all that it ever issued.
         wanted: u64,
     },
+    /// For registers that other warps give back.
+    Registers {
+        /// So many for each thread.
+        count: u32,
+    },
     /// For the other warps of the warpgroup to issue the same instruction.
     Warpgroup,
 }

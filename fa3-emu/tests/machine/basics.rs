@@ -56,20 +56,6 @@ fn a_lane_waits_for_what_another_of_its_warp_brings() {
 }
 
 #[test]
-fn lanes_that_no_other_joins_are_named() {
-    let program = program(
-        "",
-        "",
-        "setp.eq.u32 %p0, %r0, 0;\n@%p0 bra $one;\nbar.warp.sync -1;\n$one:\nvote.sync.any.pred %p1, %p0, -1;\nret;",
-    );
-    let error = output(&program, &WARP, 1).unwrap_err();
-    let RunError::Deadlock { waiting } = &error else { panic!("{error}") };
-    assert_eq!(waiting.len(), 2);
-    let text = error.to_string();
-    assert!(text.contains("lanes 0x00000001") && text.contains("to reach a bar.warp.sync"), "{text}");
-}
-
-#[test]
 fn an_mbarrier_parks_until_its_phase_is_complete() {
     let program = program(
         ".shared .align 8 .b8 bar[8];",

@@ -5,4 +5,5 @@
 mod basics;
 mod exit;
 mod orders;
+mod rules;
 mod small;
