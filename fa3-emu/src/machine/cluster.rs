@@ -56,6 +56,8 @@ pub(super) struct Cluster<'a> {
     pub(super) asynchronous: Asynchronous<'a>,
     /// For seeded orders.
     pub(super) random: Random,
+    /// The warp that a seeded order leaves behind.
+    pub(super) behind: usize,
     pub(super) steps: u64,
 }
 

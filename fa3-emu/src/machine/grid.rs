@@ -92,6 +92,9 @@ fn cluster<'a>(
         (0..geometry.threads().div_ceil(32))
             .map(move |warp| Warp::new(program, cta, warp, geometry.threads() - 32 * warp))
     });
+    let warps: Vec<Warp> = warps.collect();
+    let mut random = Random::new(seed, number);
+    let behind = random.below(warps.len());
     Cluster {
         program,
         geometry,
@@ -99,10 +102,11 @@ fn cluster<'a>(
         memory,
         options,
         ctas: ctas.collect(),
-        warps: warps.collect(),
+        warps,
         barrier: ClusterBarrier::new(ranks * geometry.threads()),
         asynchronous: Asynchronous::new(ranks as usize * geometry.warps().div_ceil(GROUP)),
-        random: Random::new(seed, number),
+        random,
+        behind,
         steps: 0,
     }
 }

@@ -10,6 +10,8 @@ use crate::options::Order;
 const TURN: u64 = 4096;
 /// A random turn has 1 to 2ⁿ instructions, n below this.
 const RANDOM_TURN: usize = 10;
+/// One in so many random turns is the last before another warp falls behind.
+const BEHIND: usize = 48;
 /// So many rounds of all warps without an end, and what is pending is taken for needed: a warp may ask
 /// again and again without ever waiting.
 const PATIENCE: u32 = 16;
@@ -46,9 +48,16 @@ impl Cluster<'_> {
         Ok(ran)
     }
 
-    /// A turn of a warp that can go on. Whether there was any.
+    /// A turn of a warp that can go on. Whether there was any. For a while some warp falls behind: it
+    /// runs only when no other can, so that the others come as far without it as they ever may.
     fn random_turn(&mut self) -> Result<bool, RunError> {
-        let ready: Vec<usize> = (0..self.warps.len()).filter(|&index| self.is_ready(index)).collect();
+        if self.random.below(BEHIND) == 0 {
+            self.behind = self.random.below(self.warps.len());
+        }
+        let mut ready: Vec<usize> = (0..self.warps.len()).filter(|&index| self.is_ready(index)).collect();
+        if ready.len() > 1 {
+            ready.retain(|&index| index != self.behind);
+        }
         let Some(&index) = ready.get(self.random.below(ready.len())) else { return Ok(false) };
         let longest = 1 << self.random.below(RANDOM_TURN);
         let length = 1 + self.random.below(longest);
