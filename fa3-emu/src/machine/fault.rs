@@ -111,6 +111,13 @@ pub enum FaultKind {
     /// `barrier.cluster.wait` without an arrival before it.
     #[error("barrier.cluster.wait of a warp that has not arrived: barrier.cluster.arrive comes first")]
     WaitBeforeArrival,
+    /// `barrier.cluster.arrive` again without a wait since (PTX ISA, "barrier.cluster": a thread
+    /// arrives once before the barrier completes).
+    #[error(
+        "barrier.cluster.arrive of a warp that has arrived and not waited since: \
+         barrier.cluster.wait comes between two arrivals"
+    )]
+    SecondArrival,
     /// A phase that expects other bytes than the loads issued in it bring.
     #[error(transparent)]
     TransactionBytes(#[from] Box<TransactionBytes>),

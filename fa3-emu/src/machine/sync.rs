@@ -44,6 +44,9 @@ impl Cluster<'_> {
                 if let Some(flow) = converge(warp, mask, ALL) {
                     return Ok(flow);
                 }
+                if warp.cluster_arrival.is_some() {
+                    return Err(everywhere(FaultKind::SecondArrival));
+                }
                 let phase =
                     self.barrier.arrive(mask.count_ones()).map_err(|error| everywhere(error.into()))?;
                 warp.cluster_arrival = Some(phase);

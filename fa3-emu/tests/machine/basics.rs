@@ -109,6 +109,17 @@ fn named_barriers_order_two_warps() {
 }
 
 #[test]
+fn a_warp_arrives_at_the_clusters_barrier_once_and_then_waits() {
+    const ARRIVE: &str = "barrier.cluster.arrive.release.aligned;\n";
+    const WAIT: &str = "barrier.cluster.wait.acquire.aligned;\n";
+    let (kind, text) = fault(&program("", "", &format!("{ARRIVE}{ARRIVE}{WAIT}ret;")), &WARP, 1);
+    assert_eq!(kind, FaultKind::SecondArrival, "{text}");
+    let (kind, text) = fault(&program("", "", &format!("{WAIT}ret;")), &WARP, 1);
+    assert_eq!(kind, FaultKind::WaitBeforeArrival, "{text}");
+    output(&program("", "", &format!("{ARRIVE}{WAIT}{ARRIVE}{WAIT}ret;")), &WARP, 1).unwrap();
+}
+
+#[test]
 fn a_cluster_reads_its_neighbours_shared_memory() {
     // Each CTA writes its rank + 1, meets the other, and reads the other's word.
     let program = program(
