@@ -44,8 +44,9 @@ pub struct Report {
     pub steps: u64,
 }
 
-/// Runs `program` to its end, on `memory`. Equal launches on equal memory do equal things: CTAs
-/// run in the order of their index, and the warps of a cluster in turns.
+/// Runs `program` to its end, on `memory`. Equal launches on equal memory do equal things, under
+/// equal options. Clusters share nothing but global memory; where those of a kernel communicate through
+/// it, one waiting for a later one, as many must run at once ([`Options::threads`]).
 ///
 /// `arguments` are the bytes of each parameter, in order; tensor maps are those of
 /// [`TensorMapDesc::to_map_bytes`](fa3_sys::TensorMapDesc::to_map_bytes).
@@ -88,6 +89,9 @@ pub fn run(
     memory: &mut Memory,
     options: &Options,
 ) -> Result<Report, RunError> {
+    if options.threads == 0 {
+        return Err(refused("threads", options.threads, "at least one thread runs clusters"));
+    }
     let geometry = geometry(program, launch)?;
     let params = parameter_block(program, arguments)?;
     let steps = machine::run_grid(program, &geometry, &params, memory, options)?;

@@ -75,6 +75,10 @@ pub struct Options {
     pub order: Order,
     /// What is checked beside what always is; everything by default.
     pub checks: Checks,
+    /// Threads that run clusters, one by default. A cluster has its machine in memory while it runs. What
+    /// a launch does, and the error that it ends with, are the same for any number, unless clusters of the
+    /// kernel communicate. A launch that fails may leave more in memory than one thread would have.
+    pub threads: usize,
     /// The launch ends with [`RunError::StepLimit`](crate::RunError::StepLimit) after this many warp
     /// instructions of a cluster; 2⁴⁰ by default.
     pub step_limit: u64,
@@ -82,7 +86,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: Order::default(), checks: Checks::ALL, step_limit: STEP_LIMIT }
+        Self { order: Order::default(), checks: Checks::ALL, threads: 1, step_limit: STEP_LIMIT }
     }
 }
 

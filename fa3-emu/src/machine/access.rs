@@ -5,15 +5,31 @@ use super::cluster::{Cluster, Violation};
 use super::fault::FaultKind;
 use super::lanes::lanes_of;
 use super::warp::Warp;
-use crate::ir::memory::AtomicFunction;
+use crate::ir::memory::{AtomicFunction, Order};
 use crate::ir::{Address, MemoryOp, Reg, Space, Src, Ty};
+
+/// Bytes of the widest access, a vector of four double words.
+const WIDEST: usize = 32;
+
+/// Whether an access is one that others see whole (PTX ISA, "Memory Consistency Model", "Strong
+/// Operations").
+const fn is_strong(order: Order) -> bool {
+    !matches!(order, Order::Weak | Order::NonCoherent)
+}
 
 impl Cluster<'_> {
     pub(super) fn access(&mut self, op: &MemoryOp, warp: &mut Warp, mask: u32) -> Result<(), Violation> {
         match *op {
-            MemoryOp::Load { space, ty, ref dst, addr, .. } => self.load(warp, mask, space, ty, dst, addr),
-            MemoryOp::Store { space, ty, ref src, addr, .. } => self.store(warp, mask, space, ty, src, addr),
+            MemoryOp::Load { space, ty, ref dst, addr, order } => {
+                let _alone = is_strong(order).then(|| self.memory.alone());
+                self.load(warp, mask, space, ty, dst, addr)
+            }
+            MemoryOp::Store { space, ty, ref src, addr, order } => {
+                let _alone = is_strong(order).then(|| self.memory.alone());
+                self.store(warp, mask, space, ty, src, addr)
+            }
             MemoryOp::Atomic { space, f, ty, dst, addr, a, b, .. } => {
+                let _alone = self.memory.alone();
                 for lane in lanes_of(mask) {
                     let address = of(&warp.registers, addr, lane);
                     let operand = warp.registers.lane(a, lane);
@@ -62,8 +78,10 @@ impl Cluster<'_> {
         let bytes = size * dst.len();
         for lane in lanes_of(mask) {
             let address = of(&warp.registers, addr, lane);
-            let found = aligned(space, address, bytes as u64)
-                .and_then(|()| self.bytes(warp.cta, space, address, bytes))
+            let mut found = [0; WIDEST];
+            let found = &mut found[..bytes];
+            aligned(space, address, bytes as u64)
+                .and_then(|()| self.read(warp.cta, space, address, found))
                 .map_err(|kind| in_lane(lane, kind))?;
             for (element, &dst) in found.chunks_exact(size).zip(dst) {
                 if let Some(dst) = dst {
@@ -87,13 +105,15 @@ impl Cluster<'_> {
         let bytes = size * src.len();
         for lane in lanes_of(mask) {
             let address = of(&warp.registers, addr, lane);
-            aligned(space, address, bytes as u64).map_err(|kind| in_lane(lane, kind))?;
-            let place =
-                self.bytes_mut(warp.cta, space, address, bytes).map_err(|kind| in_lane(lane, kind))?;
-            for (element, &src) in place.chunks_exact_mut(size).zip(src) {
+            let mut values = [0; WIDEST];
+            let values = &mut values[..bytes];
+            for (element, &src) in values.chunks_exact_mut(size).zip(src) {
                 let value = warp.registers.lane(src, lane).to_le_bytes();
                 element.iter_mut().zip(value).for_each(|(to, from)| *to = from);
             }
+            aligned(space, address, bytes as u64)
+                .and_then(|()| self.write(warp.cta, space, address, values))
+                .map_err(|kind| in_lane(lane, kind))?;
         }
         Ok(())
     }
@@ -110,10 +130,11 @@ impl Cluster<'_> {
     ) -> Result<u64, FaultKind> {
         let size = ty.bytes() as usize;
         aligned(space, address, size as u64)?;
-        let place = self.bytes_mut(own, space, address, size)?;
-        let old = place.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+        let mut old = [0; 8];
+        self.read(own, space, address, &mut old[..size])?;
+        let old = u64::from_le_bytes(old);
         let new = combined(f, ty, old, operands).to_le_bytes();
-        place.iter_mut().zip(new).for_each(|(to, from)| *to = from);
+        self.write(own, space, address, &new[..size])?;
         Ok(old)
     }
 }

@@ -112,44 +112,45 @@ impl Cluster<'_> {
         }
     }
 
-    /// Reads `bytes` bytes at `address`.
-    pub(super) fn bytes(
+    /// Reads what is at `address`.
+    pub(super) fn read(
         &self,
         own: usize,
         space: Space,
         address: u64,
-        bytes: usize,
-    ) -> Result<&[u8], FaultKind> {
-        let refused = || out_of_bounds(Access::Read, space, address, bytes);
-        match self.place(own, space, address).ok_or_else(refused)? {
-            Place::Global(address) => self.memory.read(address, bytes),
+        bytes: &mut [u8],
+    ) -> Result<(), FaultKind> {
+        let length = bytes.len();
+        let refused = || out_of_bounds(Access::Read, space, address, length);
+        let there = match self.place(own, space, address).ok_or_else(refused)? {
+            Place::Global(address) => return self.memory.load(address, bytes),
             Place::Shared { cta, offset } => {
                 self.check_running(cta)?;
-                slice(&self.ctas[cta].shared, offset.into(), bytes).ok_or_else(refused)
+                slice(&self.ctas[cta].shared, offset.into(), length).ok_or_else(refused)?
             }
-            Place::Param(offset) => slice(self.params, offset, bytes).ok_or_else(refused),
-        }
+            Place::Param(offset) => slice(self.params, offset, length).ok_or_else(refused)?,
+        };
+        bytes.copy_from_slice(there);
+        Ok(())
     }
 
-    /// The `bytes` bytes at `address`, to be written.
-    pub(super) fn bytes_mut(
+    /// Writes `bytes` at `address`.
+    pub(super) fn write(
         &mut self,
         own: usize,
         space: Space,
         address: u64,
-        bytes: usize,
-    ) -> Result<&mut [u8], FaultKind> {
-        let refused = || out_of_bounds(Access::Write, space, address, bytes);
+        bytes: &[u8],
+    ) -> Result<(), FaultKind> {
+        let refused = || out_of_bounds(Access::Write, space, address, bytes.len());
         match self.place(own, space, address).ok_or_else(refused)? {
-            Place::Global(address) => self.memory.slice_mut(address, bytes),
+            Place::Global(address) => self.memory.store(address, bytes),
             Place::Shared { cta, offset } => {
                 self.check_running(cta)?;
-                let start = offset as usize;
-                self.ctas[cta]
-                    .shared
-                    .get_mut(start..)
-                    .and_then(|rest| rest.get_mut(..bytes))
-                    .ok_or_else(refused)
+                let shared = self.ctas[cta].shared.get_mut(offset as usize..);
+                let there = shared.and_then(|rest| rest.get_mut(..bytes.len())).ok_or_else(refused)?;
+                there.copy_from_slice(bytes);
+                Ok(())
             }
             Place::Param(_) => Err(refused()),
         }

@@ -3,8 +3,8 @@
 use super::Geometry;
 use super::asynchronous::Asynchronous;
 use super::cta::Cta;
+use super::device::Device;
 use super::fault::FaultKind;
-use super::memory::Memory;
 use super::random::Random;
 use super::warp::{Wait, Warp};
 use crate::engine::cluster::ClusterBarrier;
@@ -46,7 +46,7 @@ pub(super) struct Cluster<'a> {
     pub(super) program: &'a Program,
     pub(super) geometry: &'a Geometry,
     pub(super) params: &'a [u8],
-    pub(super) memory: &'a mut Memory,
+    pub(super) memory: &'a Device<'a>,
     pub(super) options: &'a Options,
     /// By rank.
     pub(super) ctas: Vec<Cta>,

@@ -129,8 +129,9 @@ impl Cluster<'_> {
 
     fn tile(&self, tile: &Tile, warp: &Warp, lane: usize) -> Result<(TileMap, Vec<i32>), FaultKind> {
         let address = of(&warp.registers, tile.map, lane);
-        let bytes = self.bytes(warp.cta, Space::Generic, address, 128)?;
-        let map = TileMap::decode(bytes.first_chunk().unwrap_or(&[0; 128]))?;
+        let mut bytes = [0; 128];
+        self.read(warp.cta, Space::Generic, address, &mut bytes)?;
+        let map = TileMap::decode(&bytes)?;
         let coordinates = tile.coordinates.iter().map(|&at| warp.registers.lane(at, lane) as i32);
         Ok((map, coordinates.collect()))
     }

@@ -1,8 +1,12 @@
-//! The grid: its clusters, one after the other.
+//! The grid: its clusters, in order, one a thread.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::asynchronous::{Asynchronous, GROUP};
 use super::cluster::Cluster;
 use super::cta::Cta;
+use super::device::Device;
 use super::fault::RunError;
 use super::memory::Memory;
 use super::random::Random;
@@ -51,6 +55,9 @@ impl Geometry {
 }
 
 /// Runs every cluster. The warp instructions executed.
+///
+/// Threads take clusters in order. One that fails keeps later ones from being begun, and all before it
+/// have been, so that the error of the lowest is the one that a single thread would have met.
 pub(crate) fn run_grid(
     program: &Program,
     geometry: &Geometry,
@@ -58,25 +65,50 @@ pub(crate) fn run_grid(
     memory: &mut Memory,
     options: &Options,
 ) -> Result<u64, RunError> {
-    let clusters: [u32; 3] = std::array::from_fn(|axis| geometry.grid[axis] / geometry.cluster[axis].max(1));
-    let mut steps = 0;
-    for z in 0..clusters[2] {
-        for y in 0..clusters[1] {
-            for x in 0..clusters[0] {
-                let mut cluster = cluster(program, geometry, params, memory, options, [x, y, z]);
-                cluster.run()?;
-                steps += cluster.steps;
+    let clusters: [u64; 3] =
+        std::array::from_fn(|axis| (geometry.grid[axis] / geometry.cluster[axis].max(1)).into());
+    let count: u64 = clusters.iter().product();
+    let device = memory.share();
+    let (next, steps) = (AtomicU64::new(0), AtomicU64::new(0));
+    let failed: Mutex<Option<(u64, RunError)>> = Mutex::new(None);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let over =
+                failed.lock().is_ok_and(|failed| failed.as_ref().is_some_and(|(lowest, _)| *lowest < number));
+            if number >= count || over {
+                return;
+            }
+            let [x, y, _] = clusters;
+            let index = [number % x, number / x % y, number / x / y].map(|at| at as u32);
+            let mut cluster = cluster(program, geometry, params, &device, options, index);
+            let result = cluster.run();
+            steps.fetch_add(cluster.steps, Ordering::Relaxed);
+            if let (Err(error), Ok(mut failed)) = (result, failed.lock()) {
+                if failed.as_ref().is_none_or(|(other, _)| number < *other) {
+                    *failed = Some((number, error));
+                }
+                return;
             }
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..options.threads.min(usize::try_from(count).unwrap_or(usize::MAX)) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    match failed.into_inner() {
+        Ok(Some((_, error))) => Err(error),
+        _ => Ok(steps.into_inner()),
     }
-    Ok(steps)
 }
 
 fn cluster<'a>(
     program: &'a Program,
     geometry: &'a Geometry,
     params: &'a [u8],
-    memory: &'a mut Memory,
+    memory: &'a Device<'a>,
     options: &'a Options,
     index: [u32; 3],
 ) -> Cluster<'a> {

@@ -1,8 +1,8 @@
 //! Global memory: allocations at addresses far from one another, so that an access past the end of
 //! one never falls into the next.
 
+use super::device::Device;
 use super::fault::{Access, FaultKind};
-use crate::engine::tma::{Global, Unmapped};
 
 /// The address of the first allocation. Far above any offset, so that an offset taken for an
 /// address is out of bounds.
@@ -139,8 +139,13 @@ impl Memory {
         Ok(())
     }
 
+    /// All of it, for the clusters of a launch.
+    pub(crate) fn share(&mut self) -> Device<'_> {
+        Device::new(self.allocations.iter_mut().map(|one| (one.base, &mut one.bytes[..])))
+    }
+
     /// The `bytes` bytes from `address` on, to be written.
-    pub(crate) fn slice_mut(&mut self, address: u64, bytes: usize) -> Result<&mut [u8], FaultKind> {
+    fn slice_mut(&mut self, address: u64, bytes: usize) -> Result<&mut [u8], FaultKind> {
         let refused = || FaultKind::OutOfBounds { access: Access::Write, space: "global", address, bytes };
         let (allocation, start) = self.find(address).ok_or_else(refused)?;
         let end = start.checked_add(bytes).ok_or_else(refused)?;
@@ -161,29 +166,6 @@ fn room(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
     let mut empty = Vec::new();
     empty.try_reserve_exact(bytes).map_err(|_| OutOfMemory { bytes })?;
     Ok(empty)
-}
-
-impl Global for Memory {
-    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Unmapped> {
-        let length = bytes.len();
-        let there = Self::read(self, address, length).map_err(|_| Unmapped { address, bytes: length })?;
-        bytes.copy_from_slice(there);
-        Ok(())
-    }
-
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Unmapped> {
-        self.update(address, bytes.len(), &mut |there| there.copy_from_slice(bytes))
-    }
-
-    fn update(
-        &mut self,
-        address: u64,
-        length: usize,
-        change: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<(), Unmapped> {
-        change(self.slice_mut(address, length).map_err(|_| Unmapped { address, bytes: length })?);
-        Ok(())
-    }
 }
 
 #[cfg(test)]

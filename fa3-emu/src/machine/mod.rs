@@ -1,6 +1,6 @@
 //! The machine: a grid of CTAs in clusters, their warps, and the memories they share.
 //!
-//! A launch is deterministic. Clusters run one after the other, in the order of their index. In which
+//! A launch is deterministic. Clusters begin in the order of their index, each on one thread. In which
 //! turns the warps of a cluster run, and when asynchronous copies and products take effect, the order
 //! of the launch's options says.
 
@@ -11,6 +11,7 @@ mod asynchronous;
 mod cluster;
 mod copies;
 mod cta;
+mod device;
 mod diagnose;
 mod exchange;
 mod execute;

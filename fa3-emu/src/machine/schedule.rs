@@ -12,21 +12,21 @@ const TURN: u64 = 4096;
 const RANDOM_TURN: usize = 10;
 /// One in so many random turns is the last before another warp falls behind.
 const BEHIND: usize = 48;
-/// So many rounds of all warps without an end, and what is pending is taken for needed: a warp may ask
-/// again and again without ever waiting.
+/// After so many whole turns, what is pending is taken for needed: a warp may ask again and again without
+/// ever waiting.
 const PATIENCE: u32 = 16;
 
 impl Cluster<'_> {
     /// Runs until every warp has exited.
     pub(super) fn run(&mut self) -> Result<(), RunError> {
-        let mut rounds = 0;
+        let mut whole_turns = 0;
         while self.warps.iter().any(|warp| warp.live != 0) {
             let ran = match self.options.order {
-                Order::Eager | Order::Lazy => self.round()?,
+                Order::Eager | Order::Lazy => self.round(&mut whole_turns)?,
                 Order::Seeded(_) => self.random_turn()?,
             };
-            rounds += 1;
-            if !ran || rounds % PATIENCE == 0 {
+            if !ran || whole_turns >= PATIENCE {
+                whole_turns = 0;
                 let delivered = self.deliver_needed()?;
                 if !ran && !delivered {
                     return Err(self.deadlock());
@@ -36,12 +36,14 @@ impl Cluster<'_> {
         self.drain_loads()
     }
 
-    /// A turn of every warp that can go on. Whether there was any.
-    fn round(&mut self) -> Result<bool, RunError> {
+    /// A turn of every warp that can go on. Whether there was any. Counts those that no wait ended.
+    fn round(&mut self, whole_turns: &mut u32) -> Result<bool, RunError> {
         let mut ran = false;
         for index in 0..self.warps.len() {
             if self.is_ready(index) {
+                let before = self.steps;
                 self.turn_of(index, TURN)?;
+                *whole_turns += u32::from(self.steps - before >= TURN);
                 ran = true;
             }
         }

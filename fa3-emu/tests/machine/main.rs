@@ -5,5 +5,6 @@
 mod basics;
 mod exit;
 mod orders;
+mod parallel;
 mod rules;
 mod small;

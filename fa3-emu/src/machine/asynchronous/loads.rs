@@ -94,10 +94,10 @@ impl Cluster<'_> {
         let shared = &mut self.ctas[load.cta].shared;
         match &load.source {
             Source::Tile(tile) => {
-                tile.0.load(&tile.1, &*self.memory, load.offset, shared)?;
+                tile.0.load(&tile.1, &self.memory, load.offset, shared)?;
             }
             &Source::Bytes { address, bytes } => {
-                bulk_load(&*self.memory, address, shared, load.offset, bytes)?;
+                bulk_load(&self.memory, address, shared, load.offset, bytes)?;
             }
         }
         let bytes = load.source.bytes();

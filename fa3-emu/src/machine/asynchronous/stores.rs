@@ -87,21 +87,22 @@ impl Cluster<'_> {
     }
 
     /// A store that has read its source writes global memory.
-    pub(super) fn write_out(&mut self, store: &Store) -> Result<(), FaultKind> {
+    pub(super) fn write_out(&self, store: &Store) -> Result<(), FaultKind> {
         let read = store.read.as_deref().unwrap_or_default();
         let from = store.offset % PATTERN;
+        let global = &mut &*self.memory;
         match store.what {
             Outgoing::Tile { ref map, ref coordinates, reduce: None } => {
-                map.store(coordinates, read, from, self.memory)?;
+                map.store(coordinates, read, from, global)?;
             }
             Outgoing::Tile { ref map, ref coordinates, reduce: Some(f) } => {
-                map.reduce(f, coordinates, read, from, self.memory)?;
+                map.reduce(f, coordinates, read, from, global)?;
             }
             Outgoing::Bytes { address, bytes, reduce: None } => {
-                bulk_store(read, from, self.memory, address, bytes)?;
+                bulk_store(read, from, global, address, bytes)?;
             }
             Outgoing::Bytes { address, bytes, reduce: Some((f, ty)) } => {
-                bulk_reduce(f, ty, read, from, self.memory, address, bytes)?;
+                bulk_reduce(f, ty, read, from, global, address, bytes)?;
             }
         }
         Ok(())
