@@ -3,11 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
+#[cfg(feature = "emu")]
+use std::sync::OnceLock;
 
 use fa3::{
     Backend, CpuTarget, CudaTarget, DType, Execution, Layout, MockBackend, Operands, Options, Place, Plan,
     Pointer, Problem, Sequences, StreamHandle, Target, Tensor, TensorSpec, Window, Workspace,
 };
+#[cfg(feature = "emu")]
+use fa3::{Device, Error, Sizes};
 use fa3_sys::Arch;
 use proptest::prelude::*;
 
@@ -149,6 +153,54 @@ proptest! {
             Ok(binding) => {
                 // SAFETY: the mock reads no operand.
                 unsafe { binding.run(StreamHandle::DEFAULT).unwrap() };
+            }
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// Problems that the kernels mostly take.
+#[cfg(feature = "emu")]
+fn kernel_problem() -> impl Strategy<Value = Problem> {
+    let sizes =
+        (1usize..4, number(), number(), 1usize..4, 1usize..4, prop::sample::select(vec![64, 128, 256]));
+    let dtype = prop_oneof![Just(DType::F16), Just(DType::Bf16)];
+    (sizes, dtype, any::<[bool; 2]>()).prop_map(
+        |((batch, sq, sk, heads_k, group, d), dtype, [causal, lse])| {
+            let sizes = Sizes { heads_k, sk, ..Sizes::new(batch, sq, heads_k * group, d) };
+            Problem { lse, ..Problem::dense(dtype, sizes, Options { causal, ..Options::default() }) }
+        },
+    )
+}
+
+#[cfg(feature = "emu")]
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// On an emulated GPU the kernels themselves meet such problems and addresses: a fault ends them.
+    #[test]
+    fn the_emulator_stops_kernels_on_any_address(
+        problem in kernel_problem(), addresses in prop::collection::vec(address(), 5),
+    ) {
+        static DEVICE: OnceLock<Device> = OnceLock::new();
+        let open = || Device::emulated(CudaTarget::H200, fa3::fa3_emu::Options::default()).unwrap();
+        let device = DEVICE.get_or_init(open);
+        let backend = device.backend();
+        let Ok(plan) = device.plan(&problem) else { return Ok(()) };
+        let pointer = |n: usize| Pointer { place: backend.place(), ..addresses[n] };
+        let tensor = |n: usize, spec| Tensor { pointer: pointer(n), spec };
+        let operands = Operands {
+            lse: problem.lse.then(|| pointer(4)),
+            ..Operands::new(tensor(0, problem.q), tensor(1, problem.k), tensor(2, problem.v), tensor(3, problem.o))
+        };
+        match plan.bind(backend, &operands, Workspace::Own) {
+            Ok(binding) => {
+                // SAFETY: the emulator checks every access.
+                let ran = unsafe { binding.run(StreamHandle::DEFAULT) };
+                match plan.execution() {
+                    Execution::Nothing => prop_assert!(ran.is_ok()),
+                    _ => prop_assert!(matches!(ran, Err(Error::Emulated { .. })), "{ran:?}"),
+                }
             }
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
