@@ -26,7 +26,8 @@ pub enum DeviceName {
     Cpu,
     /// The CUDA device of this ordinal; `cuda` alone is the first.
     Cuda(u32),
-    /// An emulated CUDA device of this architecture, else like an H200, with every check on.
+    /// An emulated CUDA device of this architecture, else like an H200, with every check on, on
+    /// all threads of this machine.
     Emulated(Arch),
 }
 
@@ -45,7 +46,8 @@ impl DeviceName {
             #[cfg(feature = "emu")]
             Self::Emulated(arch) => {
                 let target = crate::CudaTarget { arch, ..crate::CudaTarget::H200 };
-                Device::emulated(target, fa3_emu::Options::default())
+                let threads = std::thread::available_parallelism().map_or(1, usize::from);
+                Device::emulated(target, fa3_emu::Options { threads, ..fa3_emu::Options::default() })
             }
             #[cfg(not(feature = "cpu"))]
             Self::Cpu => Err(left_out("cpu", "build with feature `cpu`")),

@@ -40,9 +40,9 @@ fn check(case: &Case) -> Result<(), Failed> {
     let sms = [1, 2, 3, CudaTarget::H200.sms][(case.seed % 4) as usize];
     let target = CudaTarget { sms, ..CudaTarget::H200 };
     let Some(plan) = taken::plan(&Target::Cuda(target), case)? else { return Ok(()) };
-    let device = |order| Device::emulated(target, Options { order, ..Options::default() });
-    let others = [device(Order::Lazy)?, device(Order::Seeded(case.seed))?];
-    alike::alike(&device(Order::Eager)?, &others, case).map_err(|error| error.to_string())?;
+    let device = |order, threads| Device::emulated(target, Options { order, threads, ..Options::default() });
+    let others = [device(Order::Lazy, 2)?, device(Order::Seeded(case.seed), 1)?];
+    alike::alike(&device(Order::Eager, 1)?, &others, case).map_err(|error| error.to_string())?;
     if let Execution::Kernel(kernel) = plan.execution() {
         RAN.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.symbol.clone());
     }

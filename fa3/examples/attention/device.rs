@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::str::FromStr;
 use std::sync::Arc;
+#[cfg(feature = "emu")]
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use fa3::{Backend, CpuBackend, Device, DeviceName, Place, Target};
@@ -68,7 +70,7 @@ fn check_options(device: &Device, arguments: &Arguments) -> Result<(), InputErro
     let refused = |option: String, of, remedy| {
         Err(InputError::Device { option, of, device: device.to_string(), remedy })
     };
-    if let (Some(threads), false) = (arguments.threads, place == Place::Host) {
+    if let (Some(threads), Place::Cuda(_)) = (arguments.threads, place) {
         return refused(format!("--threads {threads}"), "the CPU", "cpu");
     }
     #[cfg(feature = "emu")]
@@ -90,6 +92,7 @@ fn emulated(arch: Arch, arguments: &Arguments) -> fa3::Result<Device> {
     let options = Options {
         order: arguments.order.unwrap_or_default(),
         checks: arguments.checks.unwrap_or_default(),
+        threads: arguments.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
         ..Options::default()
     };
     Device::emulated(CudaTarget { arch, ..CudaTarget::H200 }, options)

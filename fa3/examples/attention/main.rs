@@ -60,7 +60,7 @@ struct Arguments {
     #[cfg(feature = "emu")]
     #[arg(long)]
     checks: Option<fa3::fa3_emu::Checks>,
-    /// Threads of the CPU; all of them by default.
+    /// Threads of the CPU that compute, or emulate; all of them by default.
     #[arg(long)]
     threads: Option<usize>,
     /// The factor on q·kᵀ; 1/√d by default.

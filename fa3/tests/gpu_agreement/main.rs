@@ -52,7 +52,8 @@ fn check(symbol: &str) -> Result<(), Failed> {
     let card = card()?;
     let Target::Cuda(target) = card.target() else { return Err("cuda:0 is no CUDA device".into()) };
     // Checks change no bit, and every one of these cases, or a smaller one like it, runs with all elsewhere.
-    let options = Options { checks: Checks::NONE, ..Options::default() };
+    let threads = std::thread::available_parallelism()?.get();
+    let options = Options { checks: Checks::NONE, threads, ..Options::default() };
     let emulated = Device::emulated(target, options)?;
     let mut tally = Tally::NOTHING;
     for case in cases(Set::Full) {
