@@ -2,7 +2,8 @@
 
 use crate::ir::Program;
 use crate::machine::{self, Geometry, Memory, RunError};
-use crate::options::Options;
+use crate::options::{Options, Order};
+use crate::trace::Trace;
 
 /// Threads of a CTA at most (CUDA programming guide, "Technical Specifications per Compute
 /// Capability").
@@ -38,10 +39,12 @@ impl Launch {
 }
 
 /// What a launch did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Instructions executed, counted once a warp.
     pub steps: u64,
+    /// The timeline, where [`Options::trace`] asks for it.
+    pub trace: Option<Trace>,
 }
 
 /// Runs `program` to its end, on `memory`. Equal launches on equal memory do equal things, under
@@ -94,8 +97,17 @@ pub fn run(
     }
     let geometry = geometry(program, launch)?;
     let params = parameter_block(program, arguments)?;
-    let steps = machine::run_grid(program, &geometry, &params, memory, options)?;
-    Ok(Report { steps })
+    if options.trace && options.order != Order::Eager {
+        return Err(refused("order", options.order, "a trace is recorded of the eager order"));
+    }
+    let (steps, tracks) = machine::run_grid(program, &geometry, &params, memory, options)?;
+    let trace = options.trace.then(|| Trace {
+        kernel: program.entry.clone(),
+        tracks,
+        files: program.files.clone(),
+        symbols: program.shared.symbols.clone(),
+    });
+    Ok(Report { steps, trace })
 }
 
 fn refused(argument: &'static str, value: impl std::fmt::Debug, rule: impl Into<String>) -> RunError {

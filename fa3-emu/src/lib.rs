@@ -14,6 +14,7 @@ mod machine;
 pub mod mutation;
 mod options;
 pub mod ptx;
+pub mod trace;
 
 pub use checks::{Checks, ParseChecksError};
 pub use launch::{Launch, Report, run};

@@ -79,6 +79,9 @@ pub struct Options {
     /// a launch does, and the error that it ends with, are the same for any number, unless clusters of the
     /// kernel communicate. A launch that fails may leave more in memory than one thread would have.
     pub threads: usize,
+    /// Whether a [`Trace`](crate::trace::Trace) is recorded; of the eager order only. Then the warp that
+    /// is behind in time runs next.
+    pub trace: bool,
     /// The launch ends with [`RunError::StepLimit`](crate::RunError::StepLimit) after this many warp
     /// instructions of a cluster; 2⁴⁰ by default.
     pub step_limit: u64,
@@ -86,7 +89,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: Order::default(), checks: Checks::ALL, threads: 1, step_limit: STEP_LIMIT }
+        Self {
+            order: Order::default(),
+            checks: Checks::ALL,
+            threads: 1,
+            trace: false,
+            step_limit: STEP_LIMIT,
+        }
     }
 }
 

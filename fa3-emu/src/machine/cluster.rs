@@ -10,6 +10,7 @@ use super::warp::{Wait, Warp};
 use crate::engine::cluster::ClusterBarrier;
 use crate::ir::Program;
 use crate::options::Options;
+use crate::trace::Tracer;
 
 /// What an instruction did that it must not, and in which lanes.
 #[derive(Debug)]
@@ -59,11 +60,21 @@ pub(super) struct Cluster<'a> {
     /// The warp that a seeded order leaves behind.
     pub(super) behind: usize,
     pub(super) steps: u64,
+    /// Where a trace is recorded.
+    pub(super) tracer: Option<Box<Tracer>>,
 }
 
 impl Cluster<'_> {
     /// A warp's place among those of the cluster.
     pub(super) fn place_of(&self, warp: &Warp) -> usize {
         warp.cta * self.geometry.warps() + warp.index as usize
+    }
+
+    /// Tells the tracer, where there is one, what happens.
+    #[inline]
+    pub(super) fn trace(&mut self, tell: impl FnOnce(&mut Tracer, &Program)) {
+        if let Some(tracer) = &mut self.tracer {
+            tell(tracer, self.program);
+        }
     }
 }

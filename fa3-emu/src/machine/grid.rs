@@ -15,6 +15,7 @@ use super::warp::Warp;
 use crate::engine::cluster::ClusterBarrier;
 use crate::ir::Program;
 use crate::options::{Options, Order};
+use crate::trace::{Tracer, Track};
 
 /// The checked shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,7 @@ impl Geometry {
     }
 }
 
-/// Runs every cluster. The warp instructions executed.
+/// Runs every cluster. The warp instructions executed, and what was recorded of them.
 ///
 /// Threads take clusters in order. One that fails keeps later ones from being begun, and all before it
 /// have been, so that the error of the lowest is the one that a single thread would have met.
@@ -64,13 +65,14 @@ pub(crate) fn run_grid(
     params: &[u8],
     memory: &mut Memory,
     options: &Options,
-) -> Result<u64, RunError> {
+) -> Result<(u64, Vec<Track>), RunError> {
     let clusters: [u64; 3] =
         std::array::from_fn(|axis| (geometry.grid[axis] / geometry.cluster[axis].max(1)).into());
     let count: u64 = clusters.iter().product();
     let device = memory.share();
     let (next, steps) = (AtomicU64::new(0), AtomicU64::new(0));
     let failed: Mutex<Option<(u64, RunError)>> = Mutex::new(None);
+    let recorded: Mutex<Vec<(u64, Vec<Track>)>> = Mutex::new(Vec::new());
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -84,6 +86,9 @@ pub(crate) fn run_grid(
             let mut cluster = cluster(program, geometry, params, &device, options, index);
             let result = cluster.run();
             steps.fetch_add(cluster.steps, Ordering::Relaxed);
+            if let (Some(tracer), Ok(mut recorded)) = (cluster.tracer.take(), recorded.lock()) {
+                recorded.push((number, tracer.finish()));
+            }
             if let (Err(error), Ok(mut failed)) = (result, failed.lock()) {
                 if failed.as_ref().is_none_or(|(other, _)| number < *other) {
                     *failed = Some((number, error));
@@ -98,10 +103,12 @@ pub(crate) fn run_grid(
         }
         work();
     });
-    match failed.into_inner() {
-        Ok(Some((_, error))) => Err(error),
-        _ => Ok(steps.into_inner()),
+    if let Ok(Some((_, error))) = failed.into_inner() {
+        return Err(error);
     }
+    let mut recorded = recorded.into_inner().unwrap_or_default();
+    recorded.sort_unstable_by_key(|&(number, _)| number);
+    Ok((steps.into_inner(), recorded.into_iter().flat_map(|(_, tracks)| tracks).collect()))
 }
 
 fn cluster<'a>(
@@ -127,18 +134,21 @@ fn cluster<'a>(
     let warps: Vec<Warp> = warps.collect();
     let mut random = Random::new(seed, number);
     let behind = random.below(warps.len());
+    let ctas: Vec<_> = ctas.collect();
+    let tracer = options.trace.then(|| Tracer::new(ctas.iter().map(|cta| cta.index), geometry.warps()));
     Cluster {
         program,
         geometry,
         params,
         memory,
         options,
-        ctas: ctas.collect(),
+        ctas,
         warps,
         barrier: ClusterBarrier::new(ranks * geometry.threads()),
         asynchronous: Asynchronous::new(ranks as usize * geometry.warps().div_ceil(GROUP)),
         random,
         behind,
         steps: 0,
+        tracer: tracer.map(Box::new),
     }
 }

@@ -38,6 +38,9 @@ impl<'a> Cluster<'a> {
                 }
                 let product = self.product(wgmma, warp, &others, pc, mask).map_err(everywhere)?;
                 self.issue_product(product);
+                let (place, from_registers) =
+                    (self.place_of(warp), matches!(wgmma.a, OperandA::Registers(_)));
+                self.trace(|tracer, program| tracer.product(place, program, pc, wgmma.n, from_registers));
                 for index in others {
                     for group in &mut self.warps[index].groups {
                         group.wait = None;

@@ -5,6 +5,7 @@ use super::cluster::{Cluster, Flow, Violation};
 use super::fault::RunError;
 use super::warp::{Group, Wait, Warp};
 use crate::options::Order;
+use crate::trace::Key;
 
 /// Instructions after which the next warp has its turn, if the warp does not wait sooner.
 const TURN: u64 = 4096;
@@ -22,6 +23,7 @@ impl Cluster<'_> {
         let mut whole_turns = 0;
         while self.warps.iter().any(|warp| warp.live != 0) {
             let ran = match self.options.order {
+                _ if self.tracer.is_some() => self.timed_turn()?,
                 Order::Eager | Order::Lazy => self.round(&mut whole_turns)?,
                 Order::Seeded(_) => self.random_turn()?,
             };
@@ -64,6 +66,15 @@ impl Cluster<'_> {
         let longest = 1 << self.random.below(RANDOM_TURN);
         let length = 1 + self.random.below(longest);
         self.turn_of(index, length as u64)?;
+        Ok(true)
+    }
+
+    /// An instruction of the warp that is behind in time. Whether there was any that can go on.
+    fn timed_turn(&mut self) -> Result<bool, RunError> {
+        let ready: Vec<usize> = (0..self.warps.len()).filter(|&index| self.is_ready(index)).collect();
+        let behind = self.tracer.as_ref().and_then(|tracer| tracer.next(ready.into_iter()));
+        let Some(index) = behind else { return Ok(false) };
+        self.turn_of(index, 1)?;
         Ok(true)
     }
 
@@ -128,6 +139,10 @@ impl Cluster<'_> {
                     return Err(RunError::Fault { site: self.site(warp, pc, lanes), kind });
                 }
             };
+            if !matches!(flow, Flow::Park(_) | Flow::Apart(_)) {
+                let place = self.place_of(warp);
+                self.trace(|tracer, program| tracer.executed(place, program, pc));
+            }
             match flow {
                 Flow::Next => pc += 1,
                 Flow::Yield => {
@@ -186,7 +201,7 @@ impl Cluster<'_> {
     }
 
     /// Ends the waits that are over.
-    fn wake(&self, warp: &mut Warp) {
+    fn wake(&mut self, warp: &mut Warp) {
         let place = self.place_of(warp);
         for group in &mut warp.groups {
             let over = match group.wait {
@@ -197,7 +212,13 @@ impl Cluster<'_> {
                 }
                 Some(Wait::Named { id, generation }) => {
                     let over = self.ctas[warp.cta].named.passed(id, generation).unwrap_or(true);
-                    group.pc += usize::from(over);
+                    if over {
+                        let key = Key::Named { cta: warp.cta, id };
+                        self.trace(|tracer, program| {
+                            tracer.woken(place, key, generation, program.lines[group.pc])
+                        });
+                        group.pc += 1;
+                    }
                     over
                 }
                 Some(Wait::Cluster { phase }) => self.barrier.passed(phase),

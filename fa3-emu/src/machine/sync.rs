@@ -10,6 +10,7 @@ use super::warp::{PhaseOf, Wait, Warp};
 use crate::ir::sync::{Phase, SyncOp};
 use crate::ir::{Address, PredReg, Space, Src};
 use crate::options::Order;
+use crate::trace::Key;
 
 /// Threads of a warp, which is what a barrier counts an aligned arrival for.
 const WARP_THREADS: u32 = 32;
@@ -50,6 +51,8 @@ impl Cluster<'_> {
                 let phase =
                     self.barrier.arrive(mask.count_ones()).map_err(|error| everywhere(error.into()))?;
                 warp.cluster_arrival = Some(phase);
+                let place = self.place_of(warp);
+                self.trace(|tracer, _| tracer.arrived(place, Key::Cluster, phase));
                 Ok(Flow::Next)
             }
             SyncOp::ClusterWait { .. } => {
@@ -61,6 +64,8 @@ impl Cluster<'_> {
                     return Ok(Flow::Park(Wait::Cluster { phase }));
                 }
                 warp.cluster_arrival = None;
+                let place = self.place_of(warp);
+                self.trace(|tracer, _| tracer.passed(place, Key::Cluster, phase));
                 Ok(Flow::Next)
             }
             SyncOp::Fence(_) | SyncOp::Sleep { .. } => Ok(Flow::Next),
@@ -71,7 +76,15 @@ impl Cluster<'_> {
                 let pool = &mut self.ctas[warp.cta].registers;
                 let enough = pool.change(warp.index as usize, increase, count);
                 let enough = enough.map_err(|error| everywhere(error.into()))?;
-                Ok(if enough { Flow::Next } else { Flow::Park(Wait::Registers { count }) })
+                if !enough {
+                    return Ok(Flow::Park(Wait::Registers { count }));
+                }
+                let (place, key) = (self.place_of(warp), Key::Registers { cta: warp.cta });
+                self.trace(|tracer, _| match increase {
+                    true => tracer.passed(place, key, 0),
+                    false => tracer.arrived(place, key, 0),
+                });
+                Ok(Flow::Next)
             }
             SyncOp::MbarWait { addr, phase, dst, may_suspend, .. } => {
                 self.wait(warp, mask, addr, phase, dst, may_suspend)
@@ -104,6 +117,8 @@ impl Cluster<'_> {
                     }
                     let phase =
                         cluster.at_barrier(at, by, |barrier| barrier.arrive(count.map_or(1, value)))?;
+                    let key = Key::Mbarrier { cta, offset: address };
+                    cluster.trace(|tracer, _| tracer.arrived(by.warp, key, phase));
                     if let Some(state) = state {
                         warp.registers.set_lane(state, lane, phase);
                     }
@@ -158,7 +173,10 @@ impl Cluster<'_> {
         };
         // The last warp counts as a whole one, however few threads it has.
         let arriving = if mask == warp.live { WARP_THREADS } else { mask.count_ones() };
-        Ok((id, cta.named.arrive(id, threads, arriving)?))
+        let generation = cta.named.arrive(id, threads, arriving)?;
+        let place = self.place_of(warp);
+        self.trace(|tracer, _| tracer.arrived(place, Key::Named { cta: warp.cta, id }, generation));
+        Ok((id, generation))
     }
 
     /// `mbarrier.test_wait` and `mbarrier.try_wait`. A lane whose phase has not completed parks in
@@ -184,6 +202,8 @@ impl Cluster<'_> {
             let barrier = self.ctas[cta].barriers.get(offset).map_err(|error| in_lane(lane, error.into()))?;
             if phase.is_complete(barrier) {
                 done |= 1 << lane;
+                let (place, complete) = (self.place_of(warp), phase.number(barrier));
+                self.trace(|tracer, _| tracer.passed(place, Key::Mbarrier { cta, offset }, complete));
             } else {
                 first.get_or_insert(Wait::Phase { cta, offset, phase });
             }

@@ -29,6 +29,14 @@ impl PhaseOf {
             Self::Number(phase) => barrier.completed(phase),
         }
     }
+
+    /// Its number, once it is complete.
+    pub(crate) const fn number(self, barrier: &Mbarrier) -> u64 {
+        match self {
+            Self::Parity(_) => barrier.phase().saturating_sub(1),
+            Self::Number(phase) => phase,
+        }
+    }
 }
 
 impl fmt::Display for PhaseOf {

@@ -85,6 +85,14 @@ fn launches_that_do_not_fit() {
     refused(&format!("{axpy} --grid 1,1,1,1"), 2, &["at most three"]);
     refused(&format!("{axpy} --grid 1,x"), 2, &["`x` is no number"]);
     refused(&format!("{axpy} --grid 0 --block 32"), 2, &["grid"]);
+    refused(
+        &format!("{axpy} --grid 1 --block 32 --order late"),
+        2,
+        &["--order", "`eager`, `lazy` or `seed:N`"],
+    );
+    let untraced = format!("{axpy} --grid 1 --block 32 --order lazy --trace no.json");
+    refused(&untraced, 2, &["order", "eager"]);
+    refused(&format!("{axpy} --grid 1 --block 32 --trace no/such/t.json"), 2, &["no/such/t.json: "]);
     refused(&format!("{axpy} --grid 1 --block 1025"), 2, &["block", "1 to 1024 threads"]);
     refused(&format!("{axpy} --grid 3 --block 32 --cluster 2"), 2, &["multiple of the cluster's"]);
     refused(&format!("{axpy} --grid 1 --block 32 --shared 300000"), 2, &["dynamic_shared", "room for"]);
@@ -128,6 +136,16 @@ fn kernels_that_go_wrong() {
     let deadlock = ".version 8.0\n.target sm_90a\n.entry k() {\nbar.sync 0, 64;\nret;\n}\n";
     let deadlock = scratch("deadlock.ptx", deadlock);
     refused(&format!("run {} --grid 1 --block 32", deadlock.display()), 1, &["deadlock", "32 of 64"]);
+}
+
+#[test]
+fn checks_can_be_chosen() {
+    let left = ".version 8.0\n.target sm_90a\n.entry k() {\nbar.arrive 1, 64;\nret;\n}\n";
+    let left = format!("run {} --grid 1 --block 32", scratch("left.ptx", left).display());
+    refused(&left, 1, &["named barrier 1"]);
+    refused(&format!("{left} --check exit"), 1, &["named barrier 1"]);
+    refused(&format!("{left} --check speed"), 2, &["--check", "`all`, `none`", "`exit`"]);
+    fa3_emu(&format!("{left} --check none")).success();
 }
 
 /// A reader that has read enough closes the pipe.

@@ -19,20 +19,27 @@ fn a_kernel_of_fa3_tma_brings_what_the_tensor_map_says() {
     let out = scratch("out.bin", "");
     // fa3_tma::kernels::Tiling: tiles, extent, first, count, tile_bytes, stage_bytes.
     let tiling = "u32:2,1,1,1,1,i32:32,1,1,1,1,i32:0,0,0,0,0,u32:2,32,1024";
-    let output = fa3_emu(&format!(
-        "run {} --entry stream_1d_2 --grid 1 --block 128 --shared 4096 --buffer tensor=file:u8:{} \
-         --buffer out=poison:64xu8 --args map:{} {tiling} out --write out={}",
-        ptx.display(),
-        tensor.display(),
-        map.display(),
-        out.display()
-    ))
-    .success();
-    assert!(
-        output.contains("tensor: 64 u8, unchanged") && output.contains("out: 64 u8, changed"),
-        "{output}"
-    );
-    assert_eq!(fs::read(out).unwrap(), contents);
+    let timeline = scratch("timeline.json", "");
+    let trace = format!("--trace {}", timeline.display());
+    for options in [&trace, "--order eager", "--order lazy", "--order seed:7"] {
+        let output = fa3_emu(&format!(
+            "run {} --entry stream_1d_2 --grid 1 --block 128 --shared 4096 --buffer tensor=file:u8:{} \
+             --buffer out=poison:64xu8 --args map:{} {tiling} out --write out={} {options}",
+            ptx.display(),
+            tensor.display(),
+            map.display(),
+            out.display()
+        ))
+        .success();
+        assert!(
+            output.contains("tensor: 64 u8, unchanged") && output.contains("out: 64 u8, changed"),
+            "{output}"
+        );
+        assert_eq!(fs::read(&out).unwrap(), contents);
+    }
+    let timeline: serde_json::Value = serde_json::from_slice(&fs::read(timeline).unwrap()).unwrap();
+    let events = timeline["traceEvents"].as_array().unwrap();
+    assert_eq!(events.iter().filter(|event| event["name"] == "load 32 bytes").count(), 2);
 }
 
 /// Where every value is 1, so is the output, and the log-sum-exp of 64 equal scores is known.

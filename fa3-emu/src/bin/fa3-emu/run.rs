@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use fa3_emu::ir::Program;
 use fa3_emu::ptx;
-use fa3_emu::{Launch, Memory, Options, RunError};
+use fa3_emu::{Checks, Launch, Memory, Options, Order, RunError};
 
 use crate::buffer::{self, Buffer};
 use crate::error::{At, Error, Result};
@@ -72,6 +72,15 @@ pub(crate) struct Arguments {
     /// Writes a buffer to a file after the run.
     #[arg(long, value_name = "NAME=PATH")]
     write: Vec<Output>,
+    /// When asynchronous operations take effect: eager, lazy or seed:N.
+    #[arg(long, value_name = "ORDER", default_value_t = Order::Eager)]
+    order: Order,
+    /// What is checked beside what always is: all, none, or checks by name, separated by commas.
+    #[arg(long, value_name = "CHECKS", default_value_t = Checks::ALL)]
+    check: Checks,
+    /// Writes a timeline by warp and engine to a file, for Perfetto; of the eager order.
+    #[arg(long, value_name = "PATH")]
+    trace: Option<PathBuf>,
     /// Warp instructions after which a cluster is given up.
     #[arg(long, value_name = "N")]
     step_limit: Option<u64>,
@@ -126,6 +135,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<String> {
     let report = fa3_emu::run(&program, &launch, &bytes, &mut memory, &options(arguments))
         .map_err(|source| failed(source, &buffers))?;
 
+    if let (Some(path), Some(trace)) = (&arguments.trace, &report.trace) {
+        fs::write(path, trace.to_json()).at(path)?;
+    }
     let ctas: u64 = launch.grid.iter().map(|&extent| u64::from(extent)).product();
     let mut text = format!("{}: CTAs: {ctas}, warp instructions: {}\n", program.entry, report.steps);
     for buffer in &buffers {
@@ -191,7 +203,12 @@ fn launch(arguments: &Arguments, program: &Program) -> Result<Launch> {
 }
 
 fn options(arguments: &Arguments) -> Options {
-    let mut options = Options::default();
+    let mut options = Options {
+        order: arguments.order,
+        checks: arguments.check,
+        trace: arguments.trace.is_some(),
+        ..Options::default()
+    };
     if let Some(limit) = arguments.step_limit {
         options.step_limit = limit;
     }

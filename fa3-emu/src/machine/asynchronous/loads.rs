@@ -101,7 +101,11 @@ impl Cluster<'_> {
             }
         }
         let bytes = load.source.bytes();
-        self.on_barrier(load.barrier, |barrier| barrier.complete_tx(bytes))?;
+        let phase = self.on_barrier(load.barrier, |barrier| barrier.complete_tx(bytes))?;
+        let (BarrierAt { cta, offset }, Issuer { warp, pc, .. }) = (load.barrier, load.issuer);
+        self.trace(|tracer, program| {
+            tracer.load(warp, load.cta, bytes, (cta, offset), phase, program.lines[pc]);
+        });
         Ok(())
     }
 

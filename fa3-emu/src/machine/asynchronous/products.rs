@@ -99,17 +99,20 @@ impl<'a> Cluster<'a> {
     }
 
     /// `wgmma.commit_group`.
-    pub(in super::super) fn commit_products(&self, warp: &mut Warp) {
-        let pipe = self.geometry.warpgroup(self.place_of(warp));
+    pub(in super::super) fn commit_products(&mut self, warp: &mut Warp) {
+        let place = self.place_of(warp);
+        let pipe = self.geometry.warpgroup(place);
+        self.trace(|tracer, _| tracer.products_committed(place));
         warp.products.commit(self.asynchronous.pipes[pipe].issued);
     }
 
     /// `wgmma.wait_group`.
-    pub(in super::super) fn wait_for_products(&self, warp: &mut Warp, pending: u32) -> Flow {
-        let wanted = warp.products.wanted(pending);
-        if !self.products_are_complete(self.place_of(warp), wanted) {
+    pub(in super::super) fn wait_for_products(&mut self, warp: &mut Warp, pending: u32) -> Flow {
+        let (place, wanted) = (self.place_of(warp), warp.products.wanted(pending));
+        if !self.products_are_complete(place, wanted) {
             return Flow::Park(Wait::Products { wanted });
         }
+        self.trace(|tracer, _| tracer.products_done(place, pending));
         warp.products.found(pending);
         Flow::Next
     }

@@ -70,6 +70,9 @@ impl Cluster<'_> {
         store.number = self.asynchronous.number();
         let (start, bytes) = (store.offset as usize, store.what.bytes() as usize);
         shared::check(&self.ctas[store.cta].shared, start, bytes).map_err(TmaError::from)?;
+        self.trace(|tracer, program| {
+            tracer.store(thread.0, thread.1, bytes as u32, program.lines[store.issuer.pc]);
+        });
         if self.options.order == Order::Eager {
             self.read_source(&mut store);
             return self.write_out(&store);
@@ -111,7 +114,9 @@ impl Cluster<'_> {
     /// `cp.async.bulk.commit_group`.
     pub(in super::super) fn commit_copies(&mut self, warp: &Warp, mask: u32) {
         for lane in lanes_of(mask) {
-            self.asynchronous.threads.entry((self.place_of(warp), lane)).or_default().commit();
+            let thread = (self.place_of(warp), lane);
+            self.asynchronous.threads.entry(thread).or_default().commit();
+            self.trace(|tracer, _| tracer.copies_committed(thread.0, thread.1));
         }
     }
 
@@ -132,6 +137,9 @@ impl Cluster<'_> {
                 groups.found(groups.wanted(pending));
             }
         }
+        self.trace(|tracer, _| {
+            lanes_of(mask).for_each(|lane| tracer.copies_done(place, lane, pending, reads_only));
+        });
         Flow::Next
     }
 
