@@ -67,6 +67,14 @@ fn other_orders_have_no_time() {
 }
 
 #[test]
+fn a_trace_does_not_depend_on_the_threads() {
+    let problem = Problem { sq: 256, sk: 128, heads_q: 2, ..PROBLEM };
+    let options = Options { trace: true, threads: 3, ..Options::default() };
+    let (_, parallel) = forward(&problem, &options).unwrap();
+    assert_eq!(parallel.unwrap(), traced(&problem));
+}
+
+#[test]
 fn every_actor_does_one_thing_at_a_time() {
     let trace = traced(&Problem { sq: 300, heads_q: 2, causal: true, ..PROBLEM });
     // Six CTAs of twelve warps and three engines.

@@ -81,6 +81,9 @@ pub(crate) struct Arguments {
     /// Writes a timeline by warp and engine to a file, for Perfetto; of the eager order.
     #[arg(long, value_name = "PATH")]
     trace: Option<PathBuf>,
+    /// Clusters that run at the same time.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
     /// Warp instructions after which a cluster is given up.
     #[arg(long, value_name = "N")]
     step_limit: Option<u64>,
@@ -207,6 +210,7 @@ fn options(arguments: &Arguments) -> Options {
         order: arguments.order,
         checks: arguments.check,
         trace: arguments.trace.is_some(),
+        threads: arguments.threads,
         ..Options::default()
     };
     if let Some(limit) = arguments.step_limit {
