@@ -65,7 +65,7 @@ impl Differences {
         self.equal as f64 / self.elements.max(1) as f64
     }
 
-    /// Adds the differences of two outputs, the card's first.
+    /// Adds the differences of two outputs, the card's first. The error is the first that is not allowed.
     pub fn compare(
         &mut self,
         format: Format,
@@ -73,6 +73,7 @@ impl Differences {
         emulated: &[f64],
         allowed: impl Fn(usize) -> f64,
     ) -> Result<(), String> {
+        let mut found = Ok(());
         for (at, (&one, &other)) in card.iter().zip(emulated).enumerate() {
             self.elements += 1;
             if one.to_bits() == other.to_bits() {
@@ -81,8 +82,10 @@ impl Differences {
             }
             let unit = format.unit(one.abs().max(other.abs()));
             let (difference, allowed) = ((one - other).abs(), allowed(at) + unit);
-            if difference.is_nan() || difference > allowed {
-                return Err(format!(
+            // Not of a NaN either.
+            let within = difference <= allowed;
+            if found.is_ok() && !within {
+                found = Err(format!(
                     "element {at} is {one:e} on the card and {other:e} emulated, more than {allowed:e} apart"
                 ));
             }
@@ -90,7 +93,7 @@ impl Differences {
             self.absolute = self.absolute.max(difference);
             self.part = self.part.max(difference / allowed);
         }
-        Ok(())
+        found
     }
 }
 

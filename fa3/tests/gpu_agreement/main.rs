@@ -36,8 +36,9 @@ fn main() -> ExitCode {
     let symbols = fa3_kernels::forward_kernels().map(fa3_kernels::ForwardKernel::symbol);
     let trials = symbols.map(|symbol| Trial::test(symbol.clone(), move || check(&symbol)));
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
-    if !arguments.list {
-        println!("all kernels: {}", TOTAL.lock().unwrap_or_else(PoisonError::into_inner));
+    let total = *TOTAL.lock().unwrap_or_else(PoisonError::into_inner);
+    if total.cases > 0 {
+        println!("all kernels: {total}");
     }
     conclusion.exit_code()
 }
@@ -55,7 +56,7 @@ fn check(symbol: &str) -> Result<(), Failed> {
     let threads = std::thread::available_parallelism()?.get();
     let options = Options { checks: Checks::NONE, threads, ..Options::default() };
     let emulated = Device::emulated(target, options)?;
-    let mut tally = Tally::NOTHING;
+    let (mut tally, mut failure) = (Tally::NOTHING, None);
     for case in cases(Set::Full) {
         let plan = Plan::forward(&card.target(), &case.problem()).ok();
         let launches = |plan: &Plan| match plan.execution() {
@@ -63,7 +64,9 @@ fn check(symbol: &str) -> Result<(), Failed> {
             _ => false,
         };
         if plan.as_ref().is_some_and(launches) {
-            tally += compare(&card, &emulated, &case).map_err(|why| format!("{why}; the case is: {case}"))?;
+            let compared = compare(&card, &emulated, &case, &mut tally);
+            let failed = compared.err().map(|why| format!("{why}; the case is: {case}"));
+            failure = failure.or(failed);
         }
     }
     if tally.cases == 0 {
@@ -71,27 +74,34 @@ fn check(symbol: &str) -> Result<(), Failed> {
     }
     println!("{symbol}: {tally}");
     *TOTAL.lock().unwrap_or_else(PoisonError::into_inner) += tally;
+    if let Some(failure) = failure {
+        return Err(failure.into());
+    }
     if tally.o.equal() < LEAST_EQUAL {
         return Err(format!("less than {:.0} % of O is equal", 100.0 * LEAST_EQUAL).into());
     }
     Ok(())
 }
 
-fn compare(card: &Device, emulated: &Device, case: &Case) -> Result<Tally, run::Failed> {
+/// Adds one case's differences.
+fn compare(card: &Device, emulated: &Device, case: &Case, tally: &mut Tally) -> Result<(), run::Failed> {
     let inputs = case.inputs();
     let (one, other) = (run::once(card, case, &inputs)?, run::once(emulated, case, &inputs)?);
     case.check(&inputs, &one)?;
     case.check(&inputs, &other)?;
     let allowed = Allowed::of(case, &inputs)?;
-    let mut tally = Tally { cases: 1, ..Tally::NOTHING };
-    tally.o.compare(Format::of(case.dtype), &one.o.values(), &other.o.values(), |at| allowed.o(at))?;
+    tally.cases += 1;
+    let (format, o) = (Format::of(case.dtype), [one.o.values(), other.o.values()]);
+    let compared = tally.o.compare(format, &o[0], &o[1], |at| allowed.o(at));
+    compared.map_err(|why| format!("O: {why}"))?;
     let lse = |outputs: &Outputs| -> Option<Vec<f64>> {
         let rows = case.batch * case.heads_q * case.sq;
         let lse = outputs.lse.as_ref()?.get(Outputs::LSE_FIRST..Outputs::LSE_FIRST + rows)?;
         Some(lse.iter().map(|&value| value.into()).collect())
     };
     if let (Some(one), Some(other)) = (lse(&one), lse(&other)) {
-        tally.lse.compare(F32, &one, &other, |at| allowed.lse(at))?;
+        let compared = tally.lse.compare(F32, &one, &other, |at| allowed.lse(at));
+        compared.map_err(|why| format!("LSE: {why}"))?;
     }
-    Ok(tally)
+    Ok(())
 }
