@@ -127,7 +127,8 @@ fn warp(spans: &[Span], softmax: &'static str, tiles: usize) -> Vec<Bar> {
                 Bar::new(span, softmax, format!("softmax{}", subscript(tile)))
             }
             Activity::Wait(Awaited::Products | Awaited::Copies) => Bar::new(span, "wait-own", ""),
-            Activity::Wait(Awaited::Named(_)) => Bar::new(span, "wait-turn", ""),
+            // Barrier 0 is `__syncthreads`, before the roles part.
+            Activity::Wait(Awaited::Named(1..)) => Bar::new(span, "wait-turn", ""),
             Activity::Wait(Awaited::Mbarrier { .. }) => Bar::new(span, "wait-tiles", ""),
             _ => Bar::new(span, "run", ""),
         };

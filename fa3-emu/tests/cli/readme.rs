@@ -17,6 +17,7 @@ fn commands_print_what_the_readme_shows() {
         if *language != "sh" {
             continue;
         }
+        let block = block.replace("\\\n", "");
         let arguments = block.strip_prefix("cargo run -p fa3-emu -- ").unwrap();
         let output = fa3_emu(arguments).success();
         if let Some(("text", shown)) = blocks.get(index + 1) {
