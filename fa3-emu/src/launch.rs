@@ -8,6 +8,8 @@ use crate::trace::Trace;
 /// Threads of a CTA at most (CUDA programming guide, "Technical Specifications per Compute
 /// Capability").
 const MAX_THREADS: u64 = 1024;
+/// CTAs along each axis of a grid at most (the same table).
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 /// CTAs of a cluster at most, where a kernel asks for more than the portable eight.
 const MAX_CLUSTER: u64 = 16;
 
@@ -148,6 +150,9 @@ fn geometry(program: &Program, launch: &Launch) -> Result<Geometry, RunError> {
             grid,
             format!("each extent is a positive multiple of the cluster's, {cluster:?}"),
         ));
+    }
+    if grid.iter().zip(MAX_GRID).any(|(&ctas, most)| ctas > most) {
+        return Err(refused("grid", grid, format!("a grid has at most {MAX_GRID:?} CTAs")));
     }
     let shared = &program.shared;
     let dynamic_from = shared.dynamic_offset.unwrap_or(shared.static_bytes);

@@ -85,6 +85,13 @@ fn launches_that_do_not_fit() {
     refused(&format!("{axpy} --grid 1,1,1,1"), 2, &["at most three"]);
     refused(&format!("{axpy} --grid 1,x"), 2, &["`x` is no number"]);
     refused(&format!("{axpy} --grid 0 --block 32"), 2, &["grid"]);
+    for grid in ["2147483648", "1,65536", "4294967295,4294967295,4294967295"] {
+        refused(
+            &format!("{axpy} --grid {grid} --block 32"),
+            2,
+            &["grid", "at most [2147483647, 65535, 65535]"],
+        );
+    }
     refused(
         &format!("{axpy} --grid 1 --block 32 --order late"),
         2,
