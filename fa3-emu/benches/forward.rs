@@ -1,4 +1,5 @@
-//! How long the emulator takes for the forward kernels: one head of 512 queries and 512 keys.
+//! How long the emulator takes for the forward kernels: one head of 512 queries and 512 keys, with
+//! every check and with none.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the bench")]
 
@@ -9,7 +10,7 @@ mod kernel;
 mod problem;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use fa3_emu::Options;
+use fa3_emu::{Checks, Options};
 use fa3_kernels::{Operand, forward_kernels};
 use problem::Problem;
 
@@ -28,11 +29,12 @@ fn forward(criterion: &mut Criterion) {
             causal: false,
         };
         let (program, operands) = (kernel::compiled(kernel), problem.operands());
-        group.bench_function(kernel.symbol(), |bencher| {
-            bencher.iter(|| {
-                kernel::forward(kernel, &program, &problem, &operands, u32::MAX, &Options::default())
+        for checks in [Checks::NONE, Checks::ALL] {
+            let options = Options { checks, ..Options::default() };
+            group.bench_function(format!("{} checks {checks}", kernel.symbol()), |bencher| {
+                bencher.iter(|| kernel::forward(kernel, &program, &problem, &operands, u32::MAX, &options));
             });
-        });
+        }
     }
     group.finish();
 }

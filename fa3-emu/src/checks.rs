@@ -14,6 +14,15 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Checks {
+    /// `races`: accesses to shared memory are ordered, where one of them writes, and mbarriers are used
+    /// after they were made.
+    pub races: bool,
+    /// `fences`: between what instructions write and what bulk copies and `wgmma` access is a proxy fence.
+    pub fences: bool,
+    /// `uninitialised`: shared memory is written before it is read.
+    pub uninitialised: bool,
+    /// `registers`: the registers of `wgmma` are not accessed before its wait, nor without its fence.
+    pub registers: bool,
     /// `exit`: nothing is left behind or arrives when the last warp of a CTA has exited: no mbarrier in
     /// the middle of a phase, no half-full named barrier, no copy that has not landed or not read its
     /// source, no product that nobody waited for.
@@ -22,14 +31,22 @@ pub struct Checks {
 
 impl Checks {
     /// Every check.
-    pub const ALL: Self = Self { exit: true };
+    pub const ALL: Self =
+        Self { races: true, fences: true, uninitialised: true, registers: true, exit: true };
     /// None of them.
-    pub const NONE: Self = Self { exit: false };
+    pub const NONE: Self =
+        Self { races: false, fences: false, uninitialised: false, registers: false, exit: false };
 
     /// Each check by its name.
-    fn switches(&mut self) -> [(&'static str, &mut bool); 1] {
-        let Self { exit } = self;
-        [("exit", exit)]
+    fn switches(&mut self) -> [(&'static str, &mut bool); 5] {
+        let Self { races, fences, uninitialised, registers, exit } = self;
+        [
+            ("races", races),
+            ("fences", fences),
+            ("uninitialised", uninitialised),
+            ("registers", registers),
+            ("exit", exit),
+        ]
     }
 }
 

@@ -19,8 +19,8 @@ pub mod trace;
 pub use checks::{Checks, ParseChecksError};
 pub use launch::{Launch, Report, run};
 pub use machine::{
-    Access, FaultKind, Memory, NotAllocated, NotUniform, OutOfMemory, RunError, Site, TransactionBytes,
-    Unfinished, Waiting,
+    Access, Arrival, FaultKind, Memory, NotAllocated, NotUniform, OutOfMemory, RunError, Site,
+    TransactionBytes, Unfinished, Waiting,
 };
 pub use options::{Options, Order, ParseOrderError};
 

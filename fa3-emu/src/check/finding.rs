@@ -58,13 +58,6 @@ pub enum Use {
     Product,
 }
 
-impl Use {
-    /// What whoever comes after such an access has to wait for.
-    fn end(self) -> Ending {
-        Ending(self)
-    }
-}
-
 impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -72,31 +65,32 @@ impl fmt::Display for Use {
             Self::Write => f.write_str("a write"),
             Self::Atomic => f.write_str("an atomic access"),
             Self::Load { cta, barrier } => {
-                write!(f, "the write of a bulk load (mbarrier {barrier:#x} of CTA rank {cta})")
+                write!(f, "a bulk load's write (mbarrier {barrier:#x} of CTA rank {cta})")
             }
-            Self::Store => f.write_str("the read of a bulk store"),
+            Self::Store => f.write_str("a bulk store's read"),
             Self::Product => f.write_str("a wgmma's read"),
         }
     }
 }
 
-struct Ending(Use);
+/// What orders others after an access.
+struct End(Use);
 
-impl fmt::Display for Ending {
+impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Use::Read | Use::Write | Use::Atomic => f.write_str(
-                "a barrier would do at which that warp arrives after it and this one waits before",
+                "a barrier would do at which that warp arrives after its access and this one waits before",
             ),
             Use::Load { cta, barrier } => {
-                write!(f, "a wait for its phase of mbarrier {barrier:#x} of CTA rank {cta} would do")
+                write!(f, "a wait for that load's phase of mbarrier {barrier:#x} of CTA rank {cta} would do")
             }
             Use::Store => f.write_str(
-                "cp.async.bulk.wait_group.read would do by the thread that stores, and an arrival after it",
+                "cp.async.bulk.wait_group.read would do in that thread, before it arrives where this one waits",
             ),
-            Use::Product => f.write_str(
-                "wgmma.wait_group would do for its group, and an arrival after that wait, not before",
-            ),
+            Use::Product => {
+                f.write_str("wgmma.wait_group would do in that warp, before it arrives where this one waits")
+            }
         }
     }
 }
@@ -154,7 +148,9 @@ impl fmt::Display for Fragment {
 pub enum Finding<P> {
     /// Two accesses, one of them a write, that nothing orders (PTX ISA, "Memory Consistency Model:
     /// Data-races").
-    #[error("{access} of {bytes} races with {other_access} by {other}: {}", .other_access.end())]
+    #[error(
+        "data race at {bytes} between {access} here and {other_access} by {other}: {}", End(*.other_access)
+    )]
     Race {
         /// The access.
         access: Use,
@@ -168,8 +164,8 @@ pub enum Finding<P> {
     /// An asynchronous access to what ordinary instructions wrote, without a proxy fence between
     /// (PTX ISA, "Async proxy").
     #[error(
-        "{access} of {bytes} need not see the write by {other}: fence.proxy.async would do, by that \
-         warp after the write or by this one after their barrier"
+        "missing proxy fence: {access} at {bytes} may miss the write by {other}; fence.proxy.async would \
+         do, in that warp after the write or in this one after their barrier"
     )]
     MissingProxyFence {
         /// The access.
@@ -180,7 +176,7 @@ pub enum Finding<P> {
         other: P,
     },
     /// An access to bytes that nobody has written.
-    #[error("{access} of {bytes}, which nobody has written")]
+    #[error("uninitialised: {access} at {bytes}, which nobody has written")]
     Uninitialised {
         /// The access.
         access: Use,
@@ -189,7 +185,7 @@ pub enum Finding<P> {
     },
     /// An access to the bytes of an mbarrier, which are opaque (PTX ISA, "Contents of the mbarrier
     /// object").
-    #[error("{access} of {bytes}, where {other} made an mbarrier: mbarrier.inval it first")]
+    #[error("{access} at {bytes}, which belong to an mbarrier made by {other}: mbarrier.inval it first")]
     OverBarrier {
         /// The access.
         access: Use,
@@ -201,7 +197,7 @@ pub enum Finding<P> {
     /// The use of an mbarrier that nothing orders after its initialisation.
     #[error(
         "mbarrier {address:#x} of CTA rank {cta} {action}, but nothing orders that after mbarrier.init \
-         by {other}: a barrier would do that both arrive at"
+         by {other}: a barrier would do that both take part in"
     )]
     UnorderedInit {
         /// The rank of the CTA that it is in.
@@ -215,7 +211,7 @@ pub enum Finding<P> {
     },
     /// An asynchronous operation on an mbarrier whose initialisation no fence has published.
     #[error(
-        "mbarrier {address:#x} of CTA rank {cta} {action}, which need not see mbarrier.init by {other}: \
+        "mbarrier {address:#x} of CTA rank {cta} {action}, which may miss mbarrier.init by {other}: \
          fence.mbarrier_init or fence.proxy.async would do after it"
     )]
     UnpublishedInit {

@@ -50,6 +50,7 @@ pub use fragments::FragmentTable;
 pub use memory::Access;
 pub use threads::FenceKind;
 
+use crate::checks::Checks;
 use barriers::{ClusterClock, MbarrierClock, NamedClock};
 use copies::Groups;
 use fragments::Fragments;
@@ -76,6 +77,14 @@ pub struct Rules {
 impl Rules {
     /// Everything.
     pub const ALL: Self = Self { races: true, fences: true, uninitialised: true, registers: true };
+    /// Nothing.
+    pub const NONE: Self = Self { races: false, fences: false, uninitialised: false, registers: false };
+}
+
+impl From<Checks> for Rules {
+    fn from(Checks { races, fences, uninitialised, registers, .. }: Checks) -> Self {
+        Self { races, fences, uninitialised, registers }
+    }
 }
 
 /// A cluster.

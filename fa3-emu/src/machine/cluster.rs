@@ -7,6 +7,7 @@ use super::device::Device;
 use super::fault::FaultKind;
 use super::random::Random;
 use super::warp::{Wait, Warp};
+use crate::check::Checker;
 use crate::engine::cluster::ClusterBarrier;
 use crate::ir::Program;
 use crate::options::Options;
@@ -55,6 +56,7 @@ pub(super) struct Cluster<'a> {
     pub(super) warps: Vec<Warp>,
     pub(super) barrier: ClusterBarrier,
     pub(super) asynchronous: Asynchronous<'a>,
+    pub(super) checker: Option<Box<Checker<'a>>>,
     /// For seeded orders.
     pub(super) random: Random,
     /// The warp that a seeded order leaves behind.

@@ -25,8 +25,23 @@ impl Cluster<'_> {
     pub(super) fn copy(&mut self, op: &BulkOp, warp: &Warp, pc: usize, mask: u32) -> Result<Flow, Violation> {
         match *op {
             BulkOp::PrefetchTensorMap { .. } => {}
-            BulkOp::Commit => self.commit_copies(warp, mask),
-            BulkOp::Wait { pending, read } => return Ok(self.wait_for_copies(warp, mask, pending, read)),
+            BulkOp::Commit => {
+                self.commit_copies(warp, mask);
+                for lane in lanes_of(mask) {
+                    let actor = Issuer { warp: self.place_of(warp), lanes: 1 << lane, pc }.into();
+                    self.tell(|checker| checker.bulk_commit(actor));
+                }
+            }
+            BulkOp::Wait { pending, read } => {
+                let flow = self.wait_for_copies(warp, mask, pending, read);
+                if matches!(flow, Flow::Next) {
+                    for lane in lanes_of(mask) {
+                        let actor = Issuer { warp: self.place_of(warp), lanes: 1 << lane, pc }.into();
+                        self.tell(|checker| checker.bulk_wait(actor, pending));
+                    }
+                }
+                return Ok(flow);
+            }
             _ => {
                 for lane in lanes_of(mask) {
                     self.copy_of_lane(op, warp, pc, lane).map_err(|kind| in_lane(lane, kind))?;

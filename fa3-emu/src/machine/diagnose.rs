@@ -70,7 +70,12 @@ impl Cluster<'_> {
             Wait::Phase { cta, offset, phase } => {
                 let barrier = self.ctas[cta].barriers.get(offset);
                 let state = barrier.map_or_else(|error| error.to_string(), ToString::to_string);
-                format!("waits for {phase} of the mbarrier at shared {offset:#x} of CTA rank {cta}: {state}")
+                let last = self.ctas[cta].arrivals.get(&offset);
+                let last = last.map_or("nobody".to_owned(), |&issuer| self.site_of(issuer).to_string());
+                format!(
+                    "waits for {phase} of the mbarrier at shared {offset:#x} of CTA rank {cta}: {state}; the \
+                     last to arrive was {last}"
+                )
             }
             Wait::Named { id, .. } => {
                 let mut incomplete = self.ctas[warp.cta].named.incomplete();

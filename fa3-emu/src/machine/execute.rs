@@ -26,6 +26,7 @@ impl<'a> Cluster<'a> {
         if active != mask && takes_lanes_together(&instr.op) {
             return Ok(Flow::Apart(active));
         }
+        self.check_registers(warp, pc, active)?;
         match &instr.op {
             Op::Alu(op) => {
                 let special = match *op {
@@ -35,7 +36,10 @@ impl<'a> Cluster<'a> {
                 alu::execute(op, &mut warp.registers, &special, active);
                 Ok(Flow::Next)
             }
-            Op::Memory(op) => self.access(op, warp, active).map(|()| Flow::Next),
+            Op::Memory(op) => {
+                self.check_access(op, warp, pc, active)?;
+                self.access(op, warp, active).map(|()| Flow::Next)
+            }
             Op::Warp(op) => exchange::execute(op, warp, active),
             Op::Sync(op) => self.synchronise(op, warp, pc, active),
             Op::Bulk(op) => self.copy(op, warp, pc, active),

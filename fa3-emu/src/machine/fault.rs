@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::exit::Unfinished;
+use crate::check::Finding;
 use crate::engine::cluster::ClusterBarrierError;
 use crate::engine::matrix::MatrixError;
 use crate::engine::mbarrier::TableError;
@@ -156,12 +157,18 @@ pub enum FaultKind {
         /// The warps that it has.
         warps: usize,
     },
+    /// What the memory model or the rules of asynchronous operations do not allow.
+    #[error(transparent)]
+    Check(#[from] Box<Finding<Site>>),
     /// `trap`.
     #[error("the kernel trapped")]
     Trap,
     /// An operation that an mbarrier's state forbids.
     #[error(transparent)]
     Mbarrier(#[from] TableError),
+    /// The same, where a warp arrived before.
+    #[error(transparent)]
+    Arrival(#[from] Box<Arrival>),
     /// An arrival that a named barrier's state forbids.
     #[error(transparent)]
     NamedBarrier(#[from] NamedBarrierError),
@@ -192,6 +199,18 @@ pub struct NotUniform {
     pub at: [usize; 2],
     /// What they give.
     pub values: [u64; 2],
+}
+
+/// An arrival at an mbarrier that its state forbids, after that of another.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("CTA rank {rank}, {source}; the last to arrive was {last}")]
+pub struct Arrival {
+    /// What the state forbids.
+    pub source: TableError,
+    /// The rank of the mbarrier's CTA in the cluster.
+    pub rank: usize,
+    /// Who arrived before, or expected bytes.
+    pub last: Site,
 }
 
 /// A phase of an mbarrier that is complete while loads that were issued in it have not landed: it

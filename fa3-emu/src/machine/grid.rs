@@ -12,6 +12,7 @@ use super::memory::Memory;
 use super::random::Random;
 use super::special::coordinates;
 use super::warp::Warp;
+use crate::check::{Checker, FragmentTable, Rules, Shape};
 use crate::engine::cluster::ClusterBarrier;
 use crate::ir::Program;
 use crate::options::{Options, Order};
@@ -49,6 +50,12 @@ impl Geometry {
         warp / warps * warps.div_ceil(GROUP) + warp % warps / GROUP
     }
 
+    /// What a checker is to know of a cluster.
+    fn shape(&self) -> Shape {
+        let (ctas, warps) = (self.ranks(), self.threads().div_ceil(32));
+        Shape { ctas, warps, shared_bytes: self.shared_bytes }
+    }
+
     /// CTAs of a cluster.
     fn ranks(&self) -> u32 {
         self.cluster.iter().product()
@@ -70,6 +77,10 @@ pub(crate) fn run_grid(
         std::array::from_fn(|axis| (geometry.grid[axis] / geometry.cluster[axis].max(1)).into());
     let count: u64 = clusters.iter().product();
     let device = memory.share();
+    let rules = Rules::from(options.checks);
+    let fragments = if rules.registers { FragmentTable::new(program) } else { FragmentTable::default() };
+    let checker =
+        || (rules != Rules::NONE).then(|| Box::new(Checker::new(geometry.shape(), rules, Some(&fragments))));
     let (next, steps) = (AtomicU64::new(0), AtomicU64::new(0));
     let failed: Mutex<Option<(u64, RunError)>> = Mutex::new(None);
     let recorded: Mutex<Vec<(u64, Vec<Track>)>> = Mutex::new(Vec::new());
@@ -84,6 +95,7 @@ pub(crate) fn run_grid(
             let [x, y, _] = clusters;
             let index = [number % x, number / x % y, number / x / y].map(|at| at as u32);
             let mut cluster = cluster(program, geometry, params, &device, options, index);
+            cluster.checker = checker();
             let result = cluster.run();
             steps.fetch_add(cluster.steps, Ordering::Relaxed);
             if let (Some(tracer), Ok(mut recorded)) = (cluster.tracer.take(), recorded.lock()) {
@@ -148,6 +160,7 @@ fn cluster<'a>(
         asynchronous: Asynchronous::new(ranks as usize * geometry.warps().div_ceil(GROUP)),
         random,
         behind,
+        checker: None,
         steps: 0,
         tracer: tracer.map(Box::new),
     }

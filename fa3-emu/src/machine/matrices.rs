@@ -9,6 +9,7 @@ use super::fault::{FaultKind, NotUniform};
 use super::lanes::{ALL, Lanes};
 use super::registers::Registers;
 use super::warp::{Wait, Warp};
+use crate::check::Access;
 use crate::engine::matrix;
 use crate::engine::wgmma::Descriptor;
 use crate::ir::mma::{MmaOp, OperandA, Wgmma};
@@ -27,6 +28,7 @@ impl<'a> Cluster<'a> {
             return Ok(flow);
         }
         let everywhere = |kind: FaultKind| Violation { kind, lanes: mask };
+        let place = self.place_of(warp);
         match *op {
             MmaOp::Wgmma(ref wgmma) => {
                 let others = self.partners(warp);
@@ -37,6 +39,7 @@ impl<'a> Cluster<'a> {
                     return Ok(Flow::Park(Wait::Warpgroup));
                 }
                 let product = self.product(wgmma, warp, &others, pc, mask).map_err(everywhere)?;
+                self.check_product(&product).map_err(everywhere)?;
                 self.issue_product(product);
                 let (place, from_registers) =
                     (self.place_of(warp), matches!(wgmma.a, OperandA::Registers(_)));
@@ -50,14 +53,25 @@ impl<'a> Cluster<'a> {
                 }
                 Ok(if self.options.order == Order::Eager { Flow::Yield } else { Flow::Next })
             }
-            MmaOp::Fence => Ok(Flow::Next),
-            MmaOp::Commit => {
-                self.commit_products(warp);
+            MmaOp::Fence => {
+                self.tell(|checker| checker.product_fence(place as u32));
                 Ok(Flow::Next)
             }
-            MmaOp::Wait { pending } => Ok(self.wait_for_products(warp, pending)),
+            MmaOp::Commit => {
+                self.commit_products(warp);
+                self.tell(|checker| checker.product_commit(place as u32));
+                Ok(Flow::Next)
+            }
+            MmaOp::Wait { pending } => {
+                let flow = self.wait_for_products(warp, pending);
+                if matches!(flow, Flow::Next) {
+                    self.tell(|checker| checker.product_wait(place as u32, pending));
+                }
+                Ok(flow)
+            }
             MmaOp::StoreMatrix { transpose, addr, ref src } => {
                 let addresses = self.rows(warp, addr).map_err(everywhere)?;
+                self.check_rows(warp, pc, &addresses, src.len(), Access::WRITE).map_err(everywhere)?;
                 let words: Vec<_> = src.iter().map(|&reg| warp.registers.word(reg)).collect();
                 let shared = &mut self.ctas[warp.cta].shared;
                 matrix::store(&addresses, &words, transpose, shared)
@@ -66,6 +80,7 @@ impl<'a> Cluster<'a> {
             }
             MmaOp::LoadMatrix { transpose, ref dst, addr } => {
                 let addresses = self.rows(warp, addr).map_err(everywhere)?;
+                self.check_rows(warp, pc, &addresses, dst.len(), Access::READ).map_err(everywhere)?;
                 let mut words = vec![[0; 32]; dst.len()];
                 matrix::load(&addresses, &mut words, transpose, &self.ctas[warp.cta].shared)
                     .map_err(|error| everywhere(error.into()))?;

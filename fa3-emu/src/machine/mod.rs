@@ -8,6 +8,7 @@ mod access;
 mod address;
 mod alu;
 mod asynchronous;
+mod checking;
 mod cluster;
 mod copies;
 mod cta;
@@ -29,6 +30,6 @@ mod sync;
 mod warp;
 
 pub use exit::Unfinished;
-pub use fault::{Access, FaultKind, NotUniform, RunError, Site, TransactionBytes, Waiting};
+pub use fault::{Access, Arrival, FaultKind, NotUniform, RunError, Site, TransactionBytes, Waiting};
 pub(crate) use grid::{Geometry, run_grid};
 pub use memory::{Memory, NotAllocated, OutOfMemory};

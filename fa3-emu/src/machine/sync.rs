@@ -7,6 +7,7 @@ use super::exchange::{self, converge};
 use super::fault::FaultKind;
 use super::lanes::{ALL, lanes_of};
 use super::warp::{PhaseOf, Wait, Warp};
+use crate::check::Actor;
 use crate::ir::sync::{Phase, SyncOp};
 use crate::ir::{Address, PredReg, Space, Src};
 use crate::options::Order;
@@ -14,6 +15,15 @@ use crate::trace::Key;
 
 /// Threads of a warp, which is what a barrier counts an aligned arrival for.
 const WARP_THREADS: u32 = 32;
+
+/// What a wait for an mbarrier asks.
+struct Asked {
+    addr: Address,
+    phase: Phase,
+    dst: PredReg,
+    may_suspend: bool,
+    acquire: bool,
+}
 
 impl Cluster<'_> {
     pub(super) fn synchronise(
@@ -24,24 +34,27 @@ impl Cluster<'_> {
         mask: u32,
     ) -> Result<Flow, Violation> {
         let everywhere = |kind| Violation { kind, lanes: mask };
+        let actor = Actor::from(Issuer { warp: self.place_of(warp), lanes: mask, pc });
+        let in_lane_of = |lane: usize| Actor { lanes: 1 << lane, ..actor };
         match *op {
             SyncOp::BarSync { barrier, threads, aligned } => {
                 if let Some(flow) = together(warp, mask, aligned) {
                     return Ok(flow);
                 }
-                let (id, generation) = self.arrive_named(warp, mask, barrier, threads).map_err(everywhere)?;
+                let (id, generation) =
+                    self.arrive_named(warp, mask, barrier, threads, true).map_err(everywhere)?;
                 Ok(Flow::Arrived(Wait::Named { id, generation }))
             }
             SyncOp::BarArrive { barrier, threads, aligned } => {
                 if let Some(flow) = together(warp, mask, aligned) {
                     return Ok(flow);
                 }
-                self.arrive_named(warp, mask, barrier, Some(threads)).map_err(everywhere)?;
+                self.arrive_named(warp, mask, barrier, Some(threads), false).map_err(everywhere)?;
                 Ok(Flow::Next)
             }
             SyncOp::WarpSync { members } => exchange::synchronise(warp, pc, mask, members),
             // Every live lane arrives with its warp, aligned or not: the kernel cannot tell.
-            SyncOp::ClusterArrive { .. } => {
+            SyncOp::ClusterArrive { release, .. } => {
                 if let Some(flow) = converge(warp, mask, ALL) {
                     return Ok(flow);
                 }
@@ -53,6 +66,7 @@ impl Cluster<'_> {
                 warp.cluster_arrival = Some(phase);
                 let place = self.place_of(warp);
                 self.trace(|tracer, _| tracer.arrived(place, Key::Cluster, phase));
+                self.tell(|checker| checker.cluster_arrive(actor.warp, phase, release));
                 Ok(Flow::Next)
             }
             SyncOp::ClusterWait { .. } => {
@@ -66,9 +80,14 @@ impl Cluster<'_> {
                 warp.cluster_arrival = None;
                 let place = self.place_of(warp);
                 self.trace(|tracer, _| tracer.passed(place, Key::Cluster, phase));
+                self.tell(|checker| checker.cluster_wait(actor.warp, phase));
                 Ok(Flow::Next)
             }
-            SyncOp::Fence(_) | SyncOp::Sleep { .. } => Ok(Flow::Next),
+            SyncOp::Fence(fence) => {
+                self.tell_fence(fence, warp);
+                Ok(Flow::Next)
+            }
+            SyncOp::Sleep { .. } => Ok(Flow::Next),
             SyncOp::SetMaxRegisters { increase, count } => {
                 if let Some(flow) = converge(warp, mask, ALL) {
                     return Ok(flow);
@@ -86,27 +105,31 @@ impl Cluster<'_> {
                 });
                 Ok(Flow::Next)
             }
-            SyncOp::MbarWait { addr, phase, dst, may_suspend, .. } => {
-                self.wait(warp, mask, addr, phase, dst, may_suspend)
+            SyncOp::MbarWait { addr, phase, dst, may_suspend, acquire, .. } => {
+                let asked = Asked { addr, phase, dst, may_suspend, acquire };
+                self.wait(warp, pc, mask, asked)
             }
             SyncOp::MbarInit { addr, count } => self.each(mask, |cluster, lane| {
                 let count = warp.registers.lane(count, lane) as u32;
                 let (cta, address) = cluster.barrier_at(warp, Space::SharedCta, addr, lane)?;
-                Ok(cluster.ctas[cta].barriers.init(address, count)?)
+                cluster.ctas[cta].barriers.init(address, count)?;
+                cluster.ask(|checker| checker.mbarrier_init(in_lane_of(lane), cta as u32, address))
             }),
             SyncOp::MbarInval { addr } => self.each(mask, |cluster, lane| {
                 let (cta, address) = cluster.barrier_at(warp, Space::SharedCta, addr, lane)?;
-                Ok(cluster.ctas[cta].barriers.invalidate(address)?)
+                cluster.ctas[cta].barriers.invalidate(address)?;
+                cluster.ask(|checker| checker.mbarrier_inval(in_lane_of(lane), cta as u32, address))
             }),
             SyncOp::MbarExpect { space, addr, bytes } => self.each(mask, |cluster, lane| {
                 let bytes = warp.registers.lane(bytes, lane) as u32;
                 let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
                 let at = BarrierAt { cta, offset: address };
                 let by = Issuer { warp: cluster.place_of(warp), lanes: 1 << lane, pc };
+                cluster.ask(|checker| checker.mbarrier_use(by.into(), cta as u32, address))?;
                 cluster.at_barrier(at, by, |barrier| barrier.expect_tx(bytes))?;
                 Ok(())
             }),
-            SyncOp::MbarArrive { space, addr, count, expect, state, .. } => {
+            SyncOp::MbarArrive { space, addr, count, expect, state, release, .. } => {
                 self.each(mask, |cluster, lane| {
                     let (cta, address) = cluster.barrier_at(warp, space, addr, lane)?;
                     let value = |src| warp.registers.lane(src, lane) as u32;
@@ -119,6 +142,9 @@ impl Cluster<'_> {
                         cluster.at_barrier(at, by, |barrier| barrier.arrive(count.map_or(1, value)))?;
                     let key = Key::Mbarrier { cta, offset: address };
                     cluster.trace(|tracer, _| tracer.arrived(by.warp, key, phase));
+                    cluster.ask(|checker| {
+                        checker.mbarrier_arrive(by.into(), cta as u32, address, phase, release)
+                    })?;
                     if let Some(state) = state {
                         warp.registers.set_lane(state, lane, phase);
                     }
@@ -163,6 +189,7 @@ impl Cluster<'_> {
         mask: u32,
         barrier: Src,
         threads: Option<Src>,
+        waits: bool,
     ) -> Result<(u32, u64), FaultKind> {
         let agreed = |operand, src| warp.registers.agreed(operand, src, mask).map(|value| value as u32);
         let id = agreed("the named barrier", barrier)?;
@@ -174,23 +201,18 @@ impl Cluster<'_> {
         // The last warp counts as a whole one, however few threads it has.
         let arriving = if mask == warp.live { WARP_THREADS } else { mask.count_ones() };
         let generation = cta.named.arrive(id, threads, arriving)?;
+        let last = cta.named.passed(id, generation)?;
         let place = self.place_of(warp);
         self.trace(|tracer, _| tracer.arrived(place, Key::Named { cta: warp.cta, id }, generation));
+        self.tell(|checker| checker.named_arrive(place as u32, warp.cta as u32, id, waits, last));
         Ok((id, generation))
     }
 
     /// `mbarrier.test_wait` and `mbarrier.try_wait`. A lane whose phase has not completed parks in
     /// `try_wait`, which may suspend it for as long as it likes, instead of trying again and again.
-    fn wait(
-        &mut self,
-        warp: &mut Warp,
-        mask: u32,
-        addr: Address,
-        phase: Phase,
-        dst: PredReg,
-        may_suspend: bool,
-    ) -> Result<Flow, Violation> {
-        let (mut done, mut first) = (0, None);
+    fn wait(&mut self, warp: &mut Warp, pc: usize, mask: u32, asked: Asked) -> Result<Flow, Violation> {
+        let Asked { addr, phase, dst, may_suspend, acquire } = asked;
+        let (mut done, mut first, mut told) = (0, None, None);
         for lane in lanes_of(mask) {
             let address = of(&warp.registers, addr, lane);
             let (cta, offset) =
@@ -200,10 +222,17 @@ impl Cluster<'_> {
                 Phase::State(state) => PhaseOf::Number(warp.registers.lane(Src::Reg(state), lane)),
             };
             let barrier = self.ctas[cta].barriers.get(offset).map_err(|error| in_lane(lane, error.into()))?;
+            let current = barrier.phase();
             if phase.is_complete(barrier) {
                 done |= 1 << lane;
                 let (place, complete) = (self.place_of(warp), phase.number(barrier));
                 self.trace(|tracer, _| tracer.passed(place, Key::Mbarrier { cta, offset }, complete));
+                if told != Some((cta, offset)) {
+                    told = Some((cta, offset));
+                    let actor = Issuer { warp: place, lanes: mask, pc }.into();
+                    self.ask(|checker| checker.mbarrier_wait(actor, cta as u32, offset, current, acquire))
+                        .map_err(|kind| in_lane(lane, kind))?;
+                }
             } else {
                 first.get_or_insert(Wait::Phase { cta, offset, phase });
             }

@@ -2,7 +2,7 @@
 
 use fa3_emu::{FaultKind, Launch, Memory, Options, RunError, run};
 
-use super::small::{WARP, fault, output, output_with, program};
+use super::small::{WARP, fault, options, output, output_with, program};
 
 #[test]
 fn lanes_part_and_meet_again() {
@@ -164,7 +164,7 @@ fn accesses_out_of_bounds_are_refused_and_placed() {
 #[test]
 fn who_never_ends_is_stopped_and_who_waits_is_named() {
     let endless = program("", "", "$loop:\nbra $loop;\nret;");
-    let options = Options { step_limit: 100_000, ..Options::default() };
+    let options = Options { step_limit: 100_000, ..options() };
     let error = output_with(&endless, &WARP, 1, &options).unwrap_err();
     assert!(matches!(error, RunError::StepLimit { limit: 100_000, .. }), "{error}");
     let half = program("", "", "setp.lt.u32 %p0, %r0, 32;\n@%p0 ret;\nbar.sync 0;\nret;");
@@ -179,7 +179,7 @@ fn who_never_ends_is_stopped_and_who_waits_is_named() {
 fn launches_that_do_not_fit_are_refused() {
     let program = program("", ".maxntid 64, 1, 1", "ret;");
     let refused = |launch: Launch, arguments: &[&[u8]]| {
-        let error = run(&program, &launch, arguments, &mut Memory::new(), &Options::default()).unwrap_err();
+        let error = run(&program, &launch, arguments, &mut Memory::new(), &options()).unwrap_err();
         assert!(matches!(error, RunError::Launch { .. }), "{error}");
         error.to_string()
     };

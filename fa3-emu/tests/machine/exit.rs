@@ -2,7 +2,9 @@
 
 use fa3_emu::{Checks, FaultKind, Launch, Options, Order, RunError, Unfinished};
 
-use super::small::{WARP, output_with, program};
+use super::small::{WARP, options, output_with, program};
+
+const EXIT: Checks = Checks { exit: true, ..Checks::NONE };
 
 /// Runs `body` with an mbarrier of two arrivals at `%r2` and a tile at `%r1`, in lane 0 alone.
 fn run(body: &str, checks: Checks, order: Order) -> Result<(), RunError> {
@@ -15,7 +17,7 @@ fn run(body: &str, checks: Checks, order: Order) -> Result<(), RunError> {
          {body}
          ret;"
     );
-    let options = Options { order, checks, ..Options::default() };
+    let options = Options { order, checks, ..options() };
     output_with(&program(shared, "", &body), &WARP, 256, &options).map(|_| ())
 }
 
@@ -44,7 +46,7 @@ fn an_mbarrier_in_the_middle_of_a_phase() {
     for whole in
         [format!("{INIT}{arrive}{arrive}"), format!("{INIT}{arrive}mbarrier.inval.shared::cta.b64 [%r2];")]
     {
-        assert_eq!(run(&whole, Checks::ALL, Order::Eager), Ok(()));
+        assert_eq!(run(&whole, EXIT, Order::Eager), Ok(()));
     }
 }
 
@@ -62,7 +64,7 @@ fn a_load_on_its_way() {
     let body = format!("{INIT}{load}");
     let (left, text) = left(&body, Order::Lazy);
     assert!(matches!(left, Unfinished::Load { bytes: 64, .. }), "{text}");
-    assert_eq!(run(&body, Checks::ALL, Order::Eager), Ok(()), "which has landed");
+    assert_eq!(run(&body, EXIT, Order::Eager), Ok(()), "which has landed");
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn a_store_that_nobody_waits_for_under_any_order() {
         let (left, text) = left(&format!("{store}cp.async.bulk.wait_group 0;"), order);
         assert!(matches!(left, Unfinished::Store { .. }), "in no group: {text}");
         for wait in ["cp.async.bulk.wait_group.read 0;", "cp.async.bulk.wait_group 0;"] {
-            assert_eq!(run(&format!("{store}{commit}{wait}"), Checks::ALL, order), Ok(()));
+            assert_eq!(run(&format!("{store}{commit}{wait}"), EXIT, order), Ok(()));
         }
     }
 }
@@ -104,7 +106,7 @@ fn products_that_nobody_waits_for() {
     let shared = ".shared .align 1024 .b8 tile[2048];";
     let launch = Launch::new([1, 1, 1], [128, 1, 1]);
     let run = |last: &str, order| {
-        let options = Options { order, checks: "exit".parse().unwrap(), ..Options::default() };
+        let options = Options { order, checks: "exit".parse().unwrap(), ..options() };
         output_with(&program(shared, "", &body(last)), &launch, 1, &options)
     };
     for order in [Order::Eager, Order::Lazy, Order::Seeded(1)] {
@@ -124,7 +126,7 @@ fn a_cluster_barrier_without_its_wait() {
     let program = program("", PAIR, "barrier.cluster.arrive.release.aligned;\nret;");
     let launch = Launch::new([2, 1, 1], [32, 1, 1]);
     // The second CTA's exit finds every thread arrived.
-    let error = output_with(&program, &launch, 1, &Options::default()).unwrap_err();
+    let error = output_with(&program, &launch, 1, &options()).unwrap_err();
     assert!(error.to_string().contains("barrier"), "{error}");
 }
 
@@ -162,12 +164,12 @@ fn a_cta_that_has_exited_is_neither_read_nor_written_nor_arrived_at() {
         let shared = ".shared .align 4 .b8 word[4];\n.shared .align 8 .b8 bar[8];";
         let program = program(shared, PAIR, &body);
         let launch = Launch::new([2, 1, 1], [1, 1, 1]);
-        let error = output_with(&program, &launch, 1, &Options::default()).unwrap_err();
+        let error = output_with(&program, &launch, 1, &options()).unwrap_err();
         assert!(
             matches!(error, RunError::Fault { kind: FaultKind::Exited { rank: 0 }, .. }),
             "{touch}: {error}"
         );
-        let off = Options { checks: Checks::NONE, ..Options::default() };
+        let off = Options { checks: Checks::NONE, ..options() };
         assert!(output_with(&program, &launch, 1, &off).is_ok());
     }
 }

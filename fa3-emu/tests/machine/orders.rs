@@ -3,7 +3,7 @@
 
 use fa3_emu::{FaultKind, Launch, Options, Order, Report, RunError};
 
-use super::small::{WARP, output_with, program};
+use super::small::{WARP, options, output_with, program};
 
 const ALL: [Order; 5] = [Order::Eager, Order::Lazy, Order::Seeded(1), Order::Seeded(2), Order::Seeded(3)];
 
@@ -11,7 +11,7 @@ const ALL: [Order; 5] = [Order::Eager, Order::Lazy, Order::Seeded(1), Order::See
 fn outcome(body: &str, launch: &Launch, order: Order) -> Result<(Vec<u32>, Report), RunError> {
     let shared = ".shared .align 1024 .b8 tile[2048];\n.shared .align 8 .b8 bar[8];";
     let body = format!("mov.u32 %r1, tile;\nmov.u32 %r2, bar;\n{body}\nret;");
-    output_with(&program(shared, "", &body), launch, 256, &Options { order, ..Options::default() })
+    output_with(&program(shared, "", &body), launch, 256, &Options { order, ..options() })
 }
 
 fn words(body: &str, order: Order) -> Vec<u32> {
@@ -250,7 +250,7 @@ fn any_warp_may_fall_behind_all_others() {
     let launch = Launch::new([1, 1, 1], [128, 1, 1]);
     let mut last = [0; 4];
     for seed in 0..64 {
-        let options = Options { order: Order::Seeded(seed), ..Options::default() };
+        let options = Options { order: Order::Seeded(seed), ..options() };
         let (words, _) = output_with(&program, &launch, 256, &options).unwrap();
         for (warp, last) in last.iter_mut().enumerate() {
             *last = (*last).max(words[32 * warp + 1]);

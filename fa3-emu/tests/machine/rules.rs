@@ -1,9 +1,9 @@
 //! What warps and lanes must do together: `.aligned` instructions, operands that all agree on, registers.
 
 use fa3_emu::engine::registers::RegisterError;
-use fa3_emu::{FaultKind, Launch, Options, RunError};
+use fa3_emu::{FaultKind, Launch, RunError};
 
-use super::small::{WARP, fault, output, output_with, program};
+use super::small::{WARP, fault, options, output, output_with, program};
 
 #[test]
 fn lanes_that_wait_for_each_other_elsewhere_are_named() {
@@ -119,7 +119,7 @@ fn registers(first: &str, second: &str) -> Result<(), RunError> {
          ret;"
     );
     let launch = Launch::new([1, 1, 1], [256, 1, 1]);
-    output_with(&program("", "", &body), &launch, 1, &Options::default()).map(|_| ())
+    output_with(&program("", "", &body), &launch, 1, &options()).map(|_| ())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Small kernels and their launches.
 
 use fa3_emu::ir::Program;
-use fa3_emu::{FaultKind, Launch, Memory, Options, Report, RunError, ptx, run};
+use fa3_emu::{Checks, FaultKind, Launch, Memory, Options, Report, RunError, ptx, run};
 
 /// A kernel `test` with one parameter, an address in `%rd0`; `%r0` is the thread's number and `%rd1`
 /// the address of its word.
@@ -19,9 +19,15 @@ pub fn program(shared: &str, directives: &str, body: &str) -> Program {
     Program::compile(&ptx::parse(&text).unwrap(), "test").unwrap()
 }
 
+/// The kernels here show one thing each, and leave out the fences and waits that the checks of races ask
+/// for.
+pub fn options() -> Options {
+    Options { checks: Checks { exit: true, ..Checks::NONE }, ..Options::default() }
+}
+
 /// Runs on a fresh output of `words` words; what they are then.
 pub fn output(program: &Program, launch: &Launch, words: usize) -> Result<(Vec<u32>, Report), RunError> {
-    output_with(program, launch, words, &Options::default())
+    output_with(program, launch, words, &options())
 }
 
 pub fn output_with(

@@ -115,9 +115,9 @@ fn a_stage_that_is_loaded_while_it_is_read() {
     let message = ring(Variant::EarlyRelease).unwrap_err().to_string();
     assert_eq!(
         message,
-        "the write of a bulk load (mbarrier 0x8000 of CTA rank 0) of shared addresses 0x0 to 0xf of CTA \
-         rank 0 races with a wgmma's read by instruction 21 of warp 4: wgmma.wait_group would do for its \
-         group, and an arrival after that wait, not before"
+        "data race at shared addresses 0x0 to 0xf of CTA rank 0 between a bulk load's write (mbarrier \
+         0x8000 of CTA rank 0) here and a wgmma's read by instruction 21 of warp 4: wgmma.wait_group would \
+         do in that warp, before it arrives where this one waits"
     );
 }
 

@@ -83,9 +83,9 @@ fn a_missing_proxy_fence() {
     let message = epilogue(Variant::NoFence).unwrap_err().to_string();
     assert_eq!(
         message,
-        "the read of a bulk store of shared addresses 0x0 to 0xf of CTA rank 0 need not see the write by \
-         instruction 2 of warp 0: fence.proxy.async would do, by that warp after the write or by this one \
-         after their barrier"
+        "missing proxy fence: a bulk store's read at shared addresses 0x0 to 0xf of CTA rank 0 may miss the \
+         write by instruction 2 of warp 0; fence.proxy.async would do, in that warp after the write or in \
+         this one after their barrier"
     );
 }
 

@@ -23,6 +23,27 @@ impl TileMap {
         self.outgoing(coordinates, shared, source, |address, bytes| Ok(global.write(address, bytes)?))
     }
 
+    /// The shared addresses of the 16-byte chunks that a store or a reduction of the tile at `source`
+    /// reads: those with elements in the tensor.
+    ///
+    /// # Errors
+    /// [`TmaError`] for coordinates that the tensor does not have.
+    pub fn source_chunks(&self, coordinates: &[i32], source: u32) -> Result<Vec<u32>, TmaError> {
+        let end = self.row_end();
+        let walk = Walk::new(self, coordinates, end.saturating_add((-end).rem_euclid(GRANULE)))?;
+        let start = usize::try_from(source).unwrap_or(usize::MAX);
+        let mut chunks = Vec::new();
+        walk.rows(|offset, address| {
+            if address.is_some() {
+                let within = walk.columns.clone().step_by(16);
+                let places = within.map(|column| self.swizzle.apply(start + offset + column));
+                chunks.extend(places.filter_map(|place| u32::try_from(place).ok()));
+            }
+            Ok(())
+        })?;
+        Ok(chunks)
+    }
+
     /// Calls `each` with every part of a row that lies in the tensor: its address and its bytes.
     pub(super) fn outgoing(
         &self,

@@ -2,7 +2,7 @@
 
 use crate::engine::swizzle::Swizzle;
 
-use super::WgmmaError;
+use super::{K, WgmmaError};
 
 /// Which dimension of an operand is contiguous in shared memory (the immediates `tnspA` and `tnspB`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +71,16 @@ impl Descriptor {
 
     const fn field(bits: u64) -> usize {
         ((bits & 0x3fff) as usize) << 4
+    }
+
+    /// The addresses of the chunks of 16 bytes of an operand: A, whose `extent` is 64, or B, whose
+    /// `extent` is N.
+    pub fn chunks(self, major: Major, extent: usize) -> impl Iterator<Item = usize> {
+        let (contiguous, other) = match major {
+            Major::K => (K / 8, extent),
+            Major::Mn => (extent / 8, K),
+        };
+        (0..other).flat_map(move |row| (0..contiguous).map(move |chunk| self.chunk(major, chunk, row)))
     }
 
     /// The address of the chunk of 16 bytes with elements `8 · contiguous` to `8 · contiguous + 7` of

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::super::cluster::Cluster;
 use super::super::exit::Unfinished;
-use super::super::fault::{FaultKind, TransactionBytes};
+use super::super::fault::{Arrival, FaultKind, TransactionBytes};
 use super::Issuer;
 use crate::engine::mbarrier::{Mbarrier, MbarrierError, TableError};
 use crate::engine::shared;
@@ -70,6 +70,7 @@ impl Cluster<'_> {
         let barrier = self.ctas[load.barrier.cta].barriers.get(load.barrier.offset)?;
         let phase = barrier.phase();
         let number = self.asynchronous.number();
+        self.check_load(&load, phase)?;
         if self.options.order == Order::Eager {
             return self.land(&load);
         }
@@ -118,8 +119,13 @@ impl Cluster<'_> {
         change: impl FnOnce(&mut Mbarrier) -> Result<bool, MbarrierError>,
     ) -> Result<u64, FaultKind> {
         self.check_running(at.cta)?;
-        self.ctas[at.cta].arrivals.insert(at.offset, by);
-        self.on_barrier(at, change)
+        let before = self.ctas[at.cta].arrivals.insert(at.offset, by);
+        self.on_barrier(at, change).map_err(|kind| match (kind, before) {
+            (FaultKind::Mbarrier(source), Some(before)) => {
+                Box::new(Arrival { source, rank: at.cta, last: self.site_of(before) }).into()
+            }
+            (kind, _) => kind,
+        })
     }
 
     /// Does something at an mbarrier that may complete its phase. The phase that it was done in.

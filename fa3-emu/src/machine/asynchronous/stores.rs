@@ -70,6 +70,7 @@ impl Cluster<'_> {
         store.number = self.asynchronous.number();
         let (start, bytes) = (store.offset as usize, store.what.bytes() as usize);
         shared::check(&self.ctas[store.cta].shared, start, bytes).map_err(TmaError::from)?;
+        self.check_store(&store)?;
         self.trace(|tracer, program| {
             tracer.store(thread.0, thread.1, bytes as u32, program.lines[store.issuer.pc]);
         });
