@@ -3,7 +3,7 @@
 //! [`ptx::parse`] reads the text, [`ir::Program::compile`] resolves one of its kernels, and [`run()`]
 //! executes a [`Launch`] of it on a [`Memory`]. What works beside the warps is in [`engine`]:
 //! barriers, TMA and the tensor cores. What the emulator does not know is an error that names it and
-//! its line.
+//! its line. A run can be recorded as a timeline, a [`trace`].
 
 pub mod check;
 mod checks;
