@@ -56,7 +56,8 @@ struct Arguments {
     #[cfg(feature = "emu")]
     #[arg(long)]
     order: Option<fa3::fa3_emu::Order>,
-    /// What an emulated GPU checks: all, none, or some by name (`exit,…`); all by default.
+    /// What an emulated GPU checks beside what it always does: all, none, or some of races, fences,
+    /// uninitialised, registers and exit, with commas between; all by default.
     #[cfg(feature = "emu")]
     #[arg(long)]
     checks: Option<fa3::fa3_emu::Checks>,

@@ -52,7 +52,7 @@ pub fn cases(set: Set) -> Vec<Case> {
 const SMALL: usize = 1 << 22;
 
 /// Multiplications of a case that is emulated, in whole tiles.
-const EMULATED: usize = 1 << 25;
+const EMULATED: usize = 1 << 26;
 
 /// Multiplications of a case in tiles of 128 queries and 128 keys, which kernels work on whole.
 fn whole_tiles(case: &Case) -> usize {
