@@ -70,25 +70,27 @@ impl Checker<'_> {
         self.issued_by(&touch, cta, addresses)
     }
 
-    /// A thread closes its bulk group (`cp.async.bulk.commit_group`).
+    /// A thread closes its bulk group (`cp.async.bulk.commit_group`). Groups before its first store are
+    /// empty, and need not be counted.
     pub fn bulk_commit(&mut self, actor: Actor) {
-        let groups = self.groups_of(actor);
-        groups.committed = groups.committed.saturating_add(1);
+        if let Some(groups) = self.groups.get_mut(&thread_of(actor)) {
+            groups.committed = groups.committed.saturating_add(1);
+        }
     }
 
     /// A thread goes on that has waited until at most `pending` of its bulk groups have not read their
     /// sources (`cp.async.bulk.wait_group`, `.read` or not).
     pub fn bulk_wait(&mut self, actor: Actor, pending: u32) {
-        let &mut Groups { component, committed } = self.groups_of(actor);
-        if let Some(thread) = self.threads.get_mut(actor.warp as usize) {
-            thread.view.seen.raise(component, committed.saturating_sub(pending));
+        let groups = self.groups.get(&thread_of(actor));
+        if let (Some(groups), Some(thread)) = (groups, self.threads.get_mut(actor.warp as usize)) {
+            thread.view.seen.raise(groups.component, groups.committed.saturating_sub(pending));
         }
     }
 
     /// The bulk groups of the lowest of the actor's lanes.
     fn groups_of(&mut self, actor: Actor) -> &mut Groups {
         let Self { groups, sources, .. } = self;
-        groups.entry((actor.warp, actor.lanes.trailing_zeros())).or_insert_with(|| Groups {
+        groups.entry(thread_of(actor)).or_insert_with(|| Groups {
             component: Self::component(sources, Source::BulkGroups),
             committed: 0,
         })
@@ -104,4 +106,9 @@ impl Checker<'_> {
         }
         checked
     }
+}
+
+/// The warp, and the lowest of the lanes.
+const fn thread_of(actor: Actor) -> (u32, u32) {
+    (actor.warp, actor.lanes.trailing_zeros())
 }
