@@ -1,0 +1,63 @@
+//! The forward kernels' problems.
+
+use fa3_emu::ir::Program;
+use fa3_emu::ptx;
+use fa3_kernels::{ForwardKernel, forward_kernels};
+use fa3_sys::Arch;
+
+use super::kernel::prepare;
+use super::problem;
+use super::subject::{Problem, Subject};
+
+/// The kernels that a predicate selects, one after the other.
+pub fn subjects(which: impl Fn(&ForwardKernel) -> bool) -> impl Iterator<Item = Subject> {
+    forward_kernels().filter(move |kernel| which(kernel)).map(subject)
+}
+
+/// A tile of rows whose last key tiles are masked and then a ragged one that ends in open key tiles,
+/// so that both loops of a consumer run, both rings turn and Q's stage is used again; the same alone
+/// in a CTA each; one tile of rows for which the rings turn twice; one key tile for each tile of rows,
+/// so that a warpgroup can be a tile ahead; and open key tiles only, with heads, groups and batches to
+/// confuse.
+fn subject(kernel: &ForwardKernel) -> Subject {
+    let entry = fa3_kernels::entry(&kernel.symbol(), Arch::Sm90a).unwrap();
+    let program = Program::compile(&ptx::parse(entry.ptx).unwrap(), entry.symbol).unwrap();
+    let (rows, keys) = (kernel.tile_m() as usize, kernel.tile_n as usize);
+    let base = problem::Problem {
+        operand: kernel.operand,
+        dim: kernel.head_dim as usize,
+        batch: 1,
+        sq: rows + 72,
+        sk: rows + 72 + keys / 2 + 1,
+        heads_q: 1,
+        heads_k: 1,
+        causal: true,
+    };
+    let short = problem::Problem { sq: rows + 1, sk: keys - 9, ..base };
+    let many = problem::Problem { batch: 2, sq: rows, sk: 2 * keys, heads_q: 2, causal: false, ..base };
+    let long = problem::Problem { sq: rows - 60, sk: 4 * keys, causal: false, ..base };
+    let problems = [(base, 1), (base, 2), (long, 1), (short, 1), (many, 1), (many, 3)];
+    let problems = problems.map(|(problem, ctas)| {
+        let mut operands = problem.operands();
+        if problem.causal {
+            mark_values(&problem, &mut operands.v);
+        }
+        let prepared = prepare(kernel, &problem, &operands, ctas);
+        let name = format!("{} {problem:?} on {ctas} CTAs", entry.symbol);
+        let launch = (prepared.launch, prepared.arguments);
+        Problem::new(name, &program, launch, prepared.memory, &[prepared.o, prepared.lse])
+    });
+    Subject { name: entry.symbol, ptx: entry.ptx, problems: problems.into() }
+}
+
+/// Puts an infinity into one column of each panel of 64 of V for every eight keys, half a step of a
+/// product, another column each time. Where a row does not see such a key, its probability of zero
+/// makes that column NaN: so the output shows which keys a product took, be they visible or not.
+fn mark_values(problem: &problem::Problem, v: &mut [f32]) {
+    let stride = problem.heads_k * problem.dim;
+    for (step, key) in (5..problem.sk).step_by(8).enumerate() {
+        for panel in (0..problem.dim).step_by(64) {
+            v[key * stride + panel + (7 * step + 3) % 64] = f32::INFINITY;
+        }
+    }
+}
