@@ -41,6 +41,8 @@ pub(super) enum Flow {
     Partly { done: u32, wait: Wait },
     /// It has been executed but for the rest of the wait.
     Arrived(Wait),
+    /// As the warp's groups say, which the instruction has changed.
+    Regrouped,
 }
 
 /// The CTAs of a cluster and their warps.

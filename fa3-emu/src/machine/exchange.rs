@@ -1,9 +1,10 @@
 //! Exchange between the lanes of a warp.
 
 use super::cluster::{Flow, Violation};
-use super::fault::FaultKind;
-use super::lanes::{Lanes, lanes_of, mask_where};
-use super::warp::{Wait, Warp};
+use super::fault::{FaultKind, NotUniform};
+use super::lanes::{Lanes, WARP, lanes_of, mask_where};
+use super::registers::Registers;
+use super::warp::{Group, Wait, Warp};
 use crate::ir::warp::{ReduceFunction, ShuffleMode, VoteMode};
 use crate::ir::{Src, WarpOp};
 
@@ -13,7 +14,7 @@ pub(super) fn converge(warp: &Warp, mask: u32, needed: u32) -> Option<Flow> {
     (needed & !mask != 0).then_some(Flow::Park(Wait::Lanes { needed }))
 }
 
-/// Executes `op` once all lanes of its member mask are there.
+/// Executes `op` in each part of the group once all lanes of its member mask are there.
 pub(super) fn execute(op: &WarpOp, warp: &mut Warp, mask: u32) -> Result<Flow, Violation> {
     let members = match *op {
         WarpOp::ActiveMask { dst } => {
@@ -26,12 +27,27 @@ pub(super) fn execute(op: &WarpOp, warp: &mut Warp, mask: u32) -> Result<Flow, V
         | WarpOp::Elect { members, .. }
         | WarpOp::Reduce { members, .. } => members,
     };
-    let members = members_of(warp, mask, members)?;
-    if let Some(flow) = converge(warp, mask, members) {
-        return Ok(flow);
+    let (mut done, mut needed) = (0, 0);
+    let mut rest = mask;
+    while rest != 0 {
+        let Part { lanes, members } = part(warp, mask, rest, members)?;
+        rest &= !lanes;
+        if members & warp.live & !lanes == 0 {
+            exchange(op, &mut warp.registers, lanes);
+            done |= lanes;
+        } else {
+            needed |= members & warp.live;
+        }
     }
-    let members = members & warp.live;
-    let registers = &mut warp.registers;
+    Ok(match (done, Wait::Lanes { needed }) {
+        _ if needed == 0 => Flow::Next,
+        (0, wait) => Flow::Park(wait),
+        (_, wait) => Flow::Partly { done, wait },
+    })
+}
+
+/// Executes `op` among `members`, which are all there.
+fn exchange(op: &WarpOp, registers: &mut Registers, members: u32) {
     let votes = |predicate: u32, negated: bool| if negated { !predicate } else { predicate };
     match *op {
         WarpOp::ActiveMask { .. } => {}
@@ -70,34 +86,66 @@ pub(super) fn execute(op: &WarpOp, warp: &mut Warp, mask: u32) -> Result<Flow, V
             registers.set_b32(dst, &[result.unwrap_or(0); 32], members);
         }
     }
-    Ok(Flow::Next)
 }
 
-/// `bar.warp.sync`: the group goes on, and with it those that wait, once all members are there. They
-/// need not be at the same instruction.
+/// `bar.warp.sync`: each part of the group goes on, and with it those that wait, once all its members
+/// are there. They need not be at the same instruction.
 pub(super) fn synchronise(warp: &mut Warp, pc: usize, mask: u32, members: Src) -> Result<Flow, Violation> {
-    let members = members_of(warp, mask, members)?;
-    let wait = Wait::Warp { members };
-    let waiting = warp.groups.iter().filter(|group| group.wait == Some(wait));
-    let arrived = waiting.fold(mask, |arrived, group| arrived | group.mask);
-    if members & warp.live & !arrived != 0 {
-        return Ok(Flow::Park(wait));
+    let mut parts = Vec::with_capacity(1);
+    let mut rest = mask;
+    while rest != 0 {
+        let Part { lanes, members } = part(warp, mask, rest, members)?;
+        rest &= !lanes;
+        let wait = Wait::Warp { members };
+        let waiting = warp.groups.iter().filter(|group| group.wait == Some(wait));
+        let arrived = waiting.fold(lanes, |arrived, group| arrived | group.mask);
+        if members & warp.live & !arrived != 0 {
+            parts.push(Group { pc, mask: lanes, wait: Some(wait) });
+            continue;
+        }
+        for group in warp.groups.iter_mut().filter(|group| group.wait == Some(wait)) {
+            group.wait = None;
+            group.pc += 1;
+        }
+        parts.push(Group { pc: pc + 1, mask: lanes, wait: None });
     }
-    for group in warp.groups.iter_mut().filter(|group| group.wait == Some(wait)) {
-        group.wait = None;
-        group.pc += 1;
+    match parts[..] {
+        [Group { wait: Some(wait), .. }] => Ok(Flow::Park(wait)),
+        [Group { pc, .. }] => Ok(Flow::Jump(pc)),
+        _ => {
+            warp.groups.retain(|group| group.mask & mask == 0);
+            warp.groups.append(&mut parts);
+            Ok(Flow::Regrouped)
+        }
     }
-    Ok(Flow::Jump(pc + 1))
 }
 
-/// The member mask of a group's instruction, which has every lane of the group.
-fn members_of(warp: &Warp, mask: u32, members: Src) -> Result<u32, Violation> {
-    let members = warp.registers.agreed("the member mask", members, mask);
-    let members = members.map_err(|kind| Violation { kind, lanes: mask })? as u32;
-    if mask & !members != 0 {
-        return Err(Violation { kind: FaultKind::NotMember { members }, lanes: mask & !members });
+/// Lanes of a group that give the same member mask.
+struct Part {
+    lanes: u32,
+    members: u32,
+}
+
+/// The part of the first lane of `rest`. Lanes of a group may give masks of their own: then each part
+/// exchanges apart (PTX ISA, "shfl.sync": lanes wait for those that execute it with the same mask). A
+/// lane is in its own mask, and no lane of that gives another.
+fn part(warp: &Warp, mask: u32, rest: u32, members: Src) -> Result<Part, Violation> {
+    let first = rest.trailing_zeros() as usize % WARP;
+    let of = |lane: usize| warp.registers.lane(members, lane) as u32;
+    let given = of(first);
+    let lanes = match members {
+        Src::Imm(_) => mask,
+        Src::Reg(_) => mask & mask_where(|lane| of(lane) == given),
+    };
+    if lanes & !given != 0 {
+        return Err(Violation { kind: FaultKind::NotMember { members: given }, lanes: lanes & !given });
     }
-    Ok(members)
+    if let Some(other) = lanes_of(mask & given & !lanes).next() {
+        let values = [given.into(), of(other).into()];
+        let kind = NotUniform { operand: "the member mask", who: "lanes", at: [first, other], values };
+        return Err(Violation { kind: Box::new(kind).into(), lanes: mask });
+    }
+    Ok(Part { lanes, members: given })
 }
 
 /// The lane that each lane's value comes from, and in which lanes it is in range (PTX ISA,

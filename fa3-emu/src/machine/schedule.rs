@@ -110,15 +110,15 @@ impl Cluster<'_> {
     /// A warp's turn of at most `length` instructions: until all its lanes wait or have exited, or the
     /// turn is over.
     fn turn(&mut self, warp: &mut Warp, length: u64) -> Result<(), RunError> {
+        let limit = self.options.step_limit;
         let end = self.steps.saturating_add(length);
         while let Some(index) = warp.next() {
-            let goes_on = self.run_group(warp, index, end)?;
-            warp.merge();
-            if self.steps >= self.options.step_limit {
-                let Some(&group) = warp.groups.first() else { return Ok(()) };
-                let site = self.site(warp, group.pc, group.mask);
-                return Err(RunError::StepLimit { site, limit: self.options.step_limit });
+            if self.steps >= limit {
+                let Group { pc, mask, .. } = warp.groups[index];
+                return Err(RunError::StepLimit { site: self.site(warp, pc, mask), limit });
             }
+            let goes_on = self.run_group(warp, index, end.min(limit))?;
+            warp.merge();
             if !goes_on || self.steps >= end {
                 return Ok(());
             }
@@ -183,6 +183,10 @@ impl Cluster<'_> {
                     self.steps += 1;
                     warp.groups[index] = Group { pc, mask: mask & !done, wait: Some(wait) };
                     warp.groups.push(Group { pc: pc + 1, mask: done, wait: None });
+                    return Ok(true);
+                }
+                Flow::Regrouped => {
+                    self.steps += 1;
                     return Ok(true);
                 }
                 Flow::Arrived(wait) => {

@@ -117,10 +117,14 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Whether the group executes its instruction anew once its wait is over, so that others may
-    /// join it until then.
-    fn may_merge(&self) -> bool {
-        !matches!(self.wait, Some(Wait::Named { .. } | Wait::Cluster { .. } | Wait::Warpgroup))
+    /// Whether the group executes its instruction anew once its wait is over, so that another at the
+    /// same instruction may join it until then. Those that wait at a `bar.warp.sync` wait apart.
+    fn may_join(&self, other: &Self) -> bool {
+        let arrived = |group: &Self| {
+            matches!(group.wait, Some(Wait::Named { .. } | Wait::Cluster { .. } | Wait::Warpgroup))
+        };
+        let apart = [self, other].iter().all(|group| matches!(group.wait, Some(Wait::Warp { .. })));
+        !arrived(self) && !arrived(other) && !apart
     }
 }
 
@@ -181,7 +185,7 @@ impl Warp {
             let mut other = index + 1;
             while other < self.groups.len() {
                 let (one, two) = (self.groups[index], self.groups[other]);
-                if two.pc == pc && one.may_merge() && two.may_merge() {
+                if two.pc == pc && one.may_join(&two) {
                     self.groups[index] = Group { pc, mask: one.mask | two.mask, wait: None };
                     self.groups.swap_remove(other);
                 } else {

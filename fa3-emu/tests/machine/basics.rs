@@ -167,6 +167,21 @@ fn who_never_ends_is_stopped_and_who_waits_is_named() {
     let options = Options { step_limit: 100_000, ..options() };
     let error = output_with(&endless, &WARP, 1, &options).unwrap_err();
     assert!(matches!(error, RunError::StepLimit { limit: 100_000, .. }), "{error}");
+    // Seven instructions a warp, two warps.
+    let short = program("", "", "add.u32 %r1, %r0, 1;\nadd.u32 %r1, %r1, 1;\nret;");
+    let run = |step_limit| {
+        output_with(
+            &short,
+            &Launch::new([1, 1, 1], [64, 1, 1]),
+            1,
+            &Options { step_limit, ..self::options() },
+        )
+    };
+    assert_eq!(run(14).unwrap().1.steps, 14);
+    for step_limit in [0, 6, 7, 13] {
+        let error = run(step_limit).unwrap_err();
+        assert!(matches!(error, RunError::StepLimit { limit, .. } if limit == step_limit), "{error}");
+    }
     let half = program("", "", "setp.lt.u32 %p0, %r0, 32;\n@%p0 ret;\nbar.sync 0;\nret;");
     let error = output(&half, &Launch::new([1, 1, 1], [64, 1, 1]), 1).unwrap_err();
     let RunError::Deadlock { waiting } = &error else { panic!("{error}") };

@@ -62,6 +62,55 @@ fn operands_that_lanes_disagree_on_are_faults() {
     }
 }
 
+#[test]
+fn parts_of_a_warp_exchange_apart() {
+    // Eight lanes each, by masks of their own at one instruction; then lanes 0 to 7 come late.
+    let body = "and.b32 %r1, %r0, 24;
+         mov.u32 %r2, 255;
+         shl.b32 %r2, %r2, %r1;
+         redux.sync.add.u32 %r3, %r0, %r2;
+         setp.lt.u32 %p0, %r0, 8;
+         @!%p0 bra $late;
+         add.u32 %r3, %r3, 1000;
+         $late:
+         bar.warp.sync %r2;
+         shfl.sync.bfly.b32 %r4, %r3, 7, 6175, %r2;
+         st.global.u32 [%rd1], %r4;
+         ret;";
+    let (words, _) = output(&program("", "", body), &WARP, 32).unwrap();
+    let sum = |lane: u32| (lane / 8 * 8..lane / 8 * 8 + 8).sum::<u32>();
+    let expected: Vec<u32> = (0..32).map(|lane| sum(lane) + if lane < 8 { 1000 } else { 0 }).collect();
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn parts_of_a_warp_wait_apart() {
+    // Of each four lanes, two are elsewhere when the others come to the barrier of the four.
+    let body = "and.b32 %r1, %r0, 28;
+         mov.u32 %r2, 15;
+         shl.b32 %r2, %r2, %r1;
+         and.b32 %r3, %r0, 2;
+         setp.ne.u32 %p0, %r3, 0;
+         mov.u32 %r5, cells;
+         shl.b32 %r6, %r0, 2;
+         add.u32 %r5, %r5, %r6;
+         @%p0 bra $others;
+         bar.warp.sync %r2;
+         ld.shared.u32 %r4, [%r5+8];
+         bra $end;
+         $others:
+         st.shared.u32 [%r5], %r0;
+         bar.warp.sync %r2;
+         mov.u32 %r4, 77;
+         $end:
+         vote.sync.any.pred %p1, %p0, %r2;
+         st.global.u32 [%rd1], %r4;
+         ret;";
+    let (words, _) = output(&program(".shared .align 4 .b8 cells[128];", "", body), &WARP, 32).unwrap();
+    let expected: Vec<u32> = (0..32).map(|lane| if lane & 2 == 0 { lane + 2 } else { 77 }).collect();
+    assert_eq!(words, expected);
+}
+
 /// A product whose descriptors are `%rd2` and `%rd3`, and whose scale is `%p0`; all 0, but for `change`.
 fn product(change: &str) -> String {
     format!(
