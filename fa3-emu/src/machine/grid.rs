@@ -110,8 +110,16 @@ pub(crate) fn run_grid(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..options.threads.min(usize::try_from(count).unwrap_or(usize::MAX)) {
-            scope.spawn(work);
+        for started in 1..options.threads.min(usize::try_from(count).unwrap_or(usize::MAX)) {
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                let rule = format!("the host starts no more than {started}: {error}");
+                let refused =
+                    RunError::Launch { argument: "threads", value: options.threads.to_string(), rule };
+                if let Ok(mut failed) = failed.lock() {
+                    *failed = Some((0, refused));
+                }
+                return;
+            }
         }
         work();
     });

@@ -97,7 +97,7 @@ fn launches_that_do_not_fit() {
         2,
         &["--order", "`eager`, `lazy` or `seed:N`"],
     );
-    refused(&format!("{axpy} --grid 1 --block 32 --threads 0"), 2, &["threads", "at least one"]);
+    refused(&format!("{axpy} --grid 1 --block 32 --threads 0"), 2, &["threads", "1 to 1024"]);
     let untraced = format!("{axpy} --grid 1 --block 32 --order lazy --trace no.json");
     refused(&untraced, 2, &["order", "eager"]);
     refused(&format!("{axpy} --grid 1 --block 32 --trace no/such/t.json"), 2, &["no/such/t.json: "]);

@@ -80,8 +80,11 @@ fn clusters_that_communicate_need_as_many_threads() {
 }
 
 #[test]
-fn no_threads_are_refused() {
-    let options = Options { threads: 0, ..Options::default() };
-    let error = output_with(&program("", "", "ret;"), &Launch::new([1, 1, 1], [1, 1, 1]), 1, &options);
-    assert!(error.unwrap_err().to_string().starts_with("threads = 0, but "));
+fn no_threads_and_more_than_a_host_has_use_for_are_refused() {
+    for threads in [0, 1025, usize::MAX] {
+        let options = Options { threads, ..Options::default() };
+        let error = output_with(&program("", "", "ret;"), &Launch::new([1, 1, 1], [1, 1, 1]), 1, &options);
+        let error = error.unwrap_err().to_string();
+        assert_eq!(error, format!("threads = {threads}, but 1 to 1024 run clusters"));
+    }
 }
