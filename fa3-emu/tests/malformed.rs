@@ -44,6 +44,7 @@ fn modules_at_their_line() {
         ("\n.entry k()\n.maxntid 0\n{}", 3, "a positive number"),
         ("\n.entry k()\n.noreturn\n{}", 3, "directive `.noreturn`"),
         ("\n.entry k() {\n", 3, "expected a statement, found the end"),
+        ("\n.entry k() {}\n.entry k() {}", 3, "`k` is declared twice"),
     ] {
         let error = ptx::parse(text).expect_err(text);
         assert_eq!(error.line(), Some(line), "{text}: {error}");
@@ -56,6 +57,8 @@ fn statements_at_their_line() {
     for (statement, line, says) in [
         (".local .b8 a[4];", 6, "directive `.local`"),
         (".reg .b128 r;", 6, "directive `.b128`"),
+        (".reg.reg.b32 r;", 6, "directive `.reg.b32`"),
+        (".regs .b32 r;", 6, "directive `.regs`"),
         (".reg .b32 %r<x>;", 6, "expected how many registers"),
         (".reg .b32 r s;", 6, "expected `,` or `;`"),
         (".reg .b32 r; .reg .f32 r;", 6, "`r` is declared twice"),
@@ -97,6 +100,13 @@ fn deep_braces_are_no_matter() {
     let (open, close) = ("{".repeat(200_000), "}".repeat(200_000));
     assert_eq!(load(&format!("{HEAD}.entry k() {{ {open} {close} }}")), Ok(()));
     assert!(load(&format!("{HEAD}.entry k() {{ {open} }}")).is_err());
+}
+
+#[test]
+fn a_register_s_type_needs_no_space() {
+    let kernel = |ty| format!("{HEAD}.entry k() {{ {{.reg{ty} r; mov.u32 r, 1;}} }}");
+    assert_eq!(load(&kernel(".b32")), Ok(()));
+    assert_eq!(load(&kernel(" .b32")), Ok(()));
 }
 
 const KERNEL: &str = include_str!("example.ptx");

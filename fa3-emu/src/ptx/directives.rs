@@ -36,7 +36,13 @@ pub(super) fn module<'a>(cursor: &mut Cursor<'a>) -> Result<Module<'a>, PtxError
             ".section" => section(cursor)?,
             ".pragma" => pragma(cursor)?,
             ".visible" | ".weak" => {}
-            ".entry" => kernels.push(kernel(cursor)?),
+            ".entry" => {
+                let kernel = kernel(cursor)?;
+                if kernels.iter().any(|other: &Kernel<'_>| other.name == kernel.name) {
+                    return Err(Fault::Redeclared(kernel.name.to_owned()).at(kernel.line));
+                }
+                kernels.push(kernel);
+            }
             ".extern" => {
                 if !cursor.take_word(".shared") {
                     return Err(cursor.expected("`.shared` after `.extern`"));

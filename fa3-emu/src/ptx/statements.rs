@@ -29,11 +29,18 @@ pub(super) fn body<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Statement<'a>>, Pt
             Token::Word(directive) if directive.starts_with('.') => {
                 cursor.advance();
                 match directive {
-                    ".reg" => registers(cursor, &mut statements)?,
+                    ".reg" => {
+                        let ty = cursor.word("the type of a register")?;
+                        registers(cursor, ty, line, &mut statements)?;
+                    }
                     ".shared" => statements.push(Statement::Shared(directives::variable(cursor, false)?)),
                     ".loc" => statements.push(location(cursor)?),
                     ".pragma" => directives::pragma(cursor)?,
-                    other => return Err(Fault::Directive(other.to_owned()).at(line)),
+                    // The type needs no space before it.
+                    other => match other.strip_prefix(".reg").filter(|ty| ty.starts_with('.')) {
+                        Some(ty) => registers(cursor, ty, line, &mut statements)?,
+                        None => return Err(Fault::Directive(other.to_owned()).at(line)),
+                    },
                 }
             }
             Token::Word(name) if cursor.ahead(1) == Token::Mark(':') => {
@@ -48,9 +55,13 @@ pub(super) fn body<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Statement<'a>>, Pt
 }
 
 /// What follows `.reg`.
-fn registers<'a>(cursor: &mut Cursor<'a>, statements: &mut Vec<Statement<'a>>) -> Result<(), PtxError> {
-    let line = cursor.line();
-    let ty = match cursor.word("the type of a register")? {
+fn registers<'a>(
+    cursor: &mut Cursor<'a>,
+    ty: &str,
+    line: u32,
+    statements: &mut Vec<Statement<'a>>,
+) -> Result<(), PtxError> {
+    let ty = match ty {
         ".pred" => RegisterTy::Pred,
         ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => RegisterTy::Bits(Class::B16),
         ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => RegisterTy::Bits(Class::B32),
