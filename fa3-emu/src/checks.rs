@@ -24,7 +24,7 @@ pub struct Checks {
     /// `registers`: the registers of `wgmma` are not accessed before its wait, nor without its fence.
     pub registers: bool,
     /// `exit`: nothing is left behind or arrives when the last warp of a CTA has exited: no mbarrier in
-    /// the middle of a phase, no half-full named barrier, no copy that has not landed or not read its
+    /// the middle of a phase, no half-full named barrier, no copy that nobody knows to have landed or read its
     /// source, no product that nobody waited for.
     pub exit: bool,
 }

@@ -1,8 +1,8 @@
 //! A CTA: its shared memory and its barriers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::asynchronous::Issuer;
+use super::asynchronous::{Issuer, Load};
 use crate::engine::mbarrier::MbarrierTable;
 use crate::engine::named::NamedBarriers;
 use crate::engine::registers::RegisterPool;
@@ -21,6 +21,9 @@ pub(super) struct Cta {
     pub(super) registers: RegisterPool,
     /// Who last arrived at an mbarrier, or expected bytes there, by its address.
     pub(super) arrivals: HashMap<u32, Issuer>,
+    /// The last load that completes on an mbarrier, by its address, and the phase that it was issued in,
+    /// until somebody has waited for that.
+    pub(super) unwaited: BTreeMap<u32, (u64, Load)>,
     /// Whether all its warps have exited.
     pub(super) exited: bool,
 }
@@ -35,6 +38,7 @@ impl Cta {
             named: NamedBarriers::default(),
             registers: RegisterPool::new(threads.div_ceil(32) as usize),
             arrivals: HashMap::new(),
+            unwaited: BTreeMap::new(),
             exited: false,
         }
     }

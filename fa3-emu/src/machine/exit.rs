@@ -31,9 +31,10 @@ pub enum Unfinished {
         /// Threads that it waits for.
         threads: u32,
     },
-    /// A load into the CTA's shared memory.
+    /// A load into the CTA's shared memory that nobody has waited for.
     #[error(
-        "the CTA exits while {bytes} bytes are on their way to its shared {address:#x}, issued by {issuer}"
+        "the CTA exits while {bytes} bytes may be on their way to its shared {address:#x}: nobody waits for \
+         the phase of the mbarrier that they complete on; issued by {issuer}"
     )]
     Load {
         /// Where they go.

@@ -229,6 +229,7 @@ impl Cluster<'_> {
                 self.trace(|tracer, _| tracer.passed(place, Key::Mbarrier { cta, offset }, complete));
                 if told != Some((cta, offset)) {
                     told = Some((cta, offset));
+                    self.has_waited(BarrierAt { cta, offset }, complete);
                     let actor = Issuer { warp: place, lanes: mask, pc }.into();
                     self.ask(|checker| checker.mbarrier_wait(actor, cta as u32, offset, current, acquire))
                         .map_err(|kind| in_lane(lane, kind))?;

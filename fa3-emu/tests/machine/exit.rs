@@ -34,6 +34,10 @@ fn left(body: &str, order: Order) -> (Unfinished, String) {
 
 const INIT: &str = "mbarrier.init.shared::cta.b64 [%r2], 2;\n";
 
+const WAIT: &str = "$wait:
+     mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
+     @!%p1 bra $wait;";
+
 #[test]
 fn an_mbarrier_in_the_middle_of_a_phase() {
     let arrive = "mbarrier.arrive.shared::cta.b64 _, [%r2];\n";
@@ -57,14 +61,19 @@ fn a_named_barrier_that_half_have_reached() {
 }
 
 #[test]
-fn a_load_on_its_way() {
+fn a_load_that_nobody_waits_for_under_any_order() {
     let load = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 64;
          cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd0], 64, [%r2];
          mbarrier.arrive.shared::cta.b64 _, [%r2];";
     let body = format!("{INIT}{load}");
-    let (left, text) = left(&body, Order::Lazy);
-    assert!(matches!(left, Unfinished::Load { bytes: 64, .. }), "{text}");
-    assert_eq!(run(&body, EXIT, Order::Eager), Ok(()), "which has landed");
+    for order in [Order::Eager, Order::Lazy, Order::Seeded(1)] {
+        let (left, text) = left(&body, order);
+        assert!(matches!(left, Unfinished::Load { bytes: 64, .. }), "{text}");
+        assert_eq!(run(&format!("{body}{WAIT}"), EXIT, order), Ok(()));
+        let none = body.replace("], 64, [", "], 0, [").replace("%r2], 64;", "%r2], 0;");
+        assert_ne!(none, body);
+        assert_eq!(run(&none, EXIT, order), Ok(()), "no bytes");
+    }
 }
 
 #[test]

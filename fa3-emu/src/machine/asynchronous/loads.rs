@@ -1,5 +1,6 @@
 //! Copies into shared memory, which complete their bytes on an mbarrier.
 
+use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 use super::super::cluster::Cluster;
@@ -71,7 +72,12 @@ impl Cluster<'_> {
         let phase = barrier.phase();
         let number = self.asynchronous.number();
         self.check_load(&load, phase)?;
-        if self.options.order == Order::Eager {
+        if load.source.bytes() != 0 {
+            let unwaited = &mut self.ctas[load.barrier.cta].unwaited;
+            unwaited.insert(load.barrier.offset, (phase, load.clone()));
+        }
+        // No wait is for a load of no bytes.
+        if self.options.order == Order::Eager || load.source.bytes() == 0 {
             return self.land(&load);
         }
         let place = &mut self.ctas[load.cta].shared;
@@ -82,10 +88,20 @@ impl Cluster<'_> {
         Ok(())
     }
 
-    /// A load into the shared memory of a CTA that has not landed.
+    /// A phase of an mbarrier is complete, and a warp knows it.
+    pub(in super::super) fn has_waited(&mut self, at: BarrierAt, phase: u64) {
+        if let Entry::Occupied(last) = self.ctas[at.cta].unwaited.entry(at.offset)
+            && last.get().0 <= phase
+        {
+            last.remove();
+        }
+    }
+
+    /// A load into the shared memory of a CTA that may not have landed, for all that its warps know.
     pub(in super::super) fn unfinished_load(&self, cta: usize) -> Option<Unfinished> {
         let of_cta = |one: &&InFlight| one.load.cta == cta || one.load.barrier.cta == cta;
-        let load = &self.asynchronous.loads.iter().find(of_cta)?.load;
+        let in_flight = self.asynchronous.loads.iter().find(of_cta).map(|one| &one.load);
+        let load = in_flight.or_else(|| self.ctas[cta].unwaited.values().next().map(|(_, load)| load))?;
         let (address, bytes) = (load.offset, load.source.bytes());
         Some(Unfinished::Load { address, bytes, issuer: self.site_of(load.issuer) })
     }
