@@ -198,7 +198,13 @@ impl Mbarrier {
 impl fmt::Display for Mbarrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expected, pending, transactions, phase, .. } = self;
-        write!(f, "phase {phase} waits for {pending} of {expected} arrivals and {transactions} bytes")
+        write!(f, "phase {phase} waits for {pending} of {expected} arrivals and ")?;
+        match *transactions {
+            surplus if surplus < 0 => {
+                write!(f, "has {} bytes more than it expected", surplus.unsigned_abs())
+            }
+            bytes => write!(f, "{bytes} bytes"),
+        }
     }
 }
 

@@ -16,6 +16,8 @@ fn bytes_may_land_before_they_are_expected() {
     let mut barrier = Mbarrier::new(1).unwrap();
     assert_eq!(barrier.complete_tx(64), Ok(false));
     assert_eq!(barrier.pending_bytes(), -64);
+    let state = "phase 0 waits for 1 of 1 arrivals and has 64 bytes more than it expected";
+    assert_eq!(barrier.to_string(), state);
     assert_eq!(barrier.arrive_expect_tx(64), Ok(true));
     // An arrival without its bytes leaves the phase open.
     barrier.expect_tx(16).unwrap();

@@ -59,11 +59,11 @@ pub enum TmaError {
     /// A tile that shared memory does not hold.
     #[error(transparent)]
     Shared(#[from] SharedBounds),
-    /// Part of the tensor that is not allocated.
-    #[error("the tensor reaches beyond its allocation: {0}")]
+    /// Part of the tensor, or of a bulk copy's bytes, that is not allocated.
+    #[error("the copy reaches beyond its allocation: {0}")]
     Global(#[from] Unmapped),
-    /// Part of the tensor that has no address.
-    #[error("the tensor reaches beyond the last address")]
+    /// Part of the tensor, or of a bulk copy's bytes, that has no address.
+    #[error("the copy reaches beyond the last address")]
     AddressOverflow,
     /// A reduction that the element type does not have.
     #[error(
