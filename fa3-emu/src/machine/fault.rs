@@ -151,6 +151,16 @@ pub enum FaultKind {
         /// Where they are.
         other: Box<Site>,
     },
+    /// An instruction that takes all 32 lanes (PTX ISA, "wgmma.mma_async", "ldmatrix": `.aligned`) in a
+    /// warp that has not got them, or no longer.
+    #[error(
+        "it takes all lanes of its warp, but lanes {missing:#010x} have exited, or the CTA has no threads for \
+         them: a whole warp that stays together until then would do"
+    )]
+    PartOfWarp {
+        /// The lanes that are not there.
+        missing: u32,
+    },
     /// An instruction of a warpgroup in one that has not got four warps.
     #[error("wgmma in a warpgroup of {warps} warps: a CTA of whole warpgroups, 128 threads each, would do")]
     Warpgroup {

@@ -28,6 +28,9 @@ impl<'a> Cluster<'a> {
             return Ok(flow);
         }
         let everywhere = |kind: FaultKind| Violation { kind, lanes: mask };
+        if mask != ALL {
+            return Err(everywhere(FaultKind::PartOfWarp { missing: !mask }));
+        }
         let place = self.place_of(warp);
         match *op {
             MmaOp::Wgmma(ref wgmma) => {

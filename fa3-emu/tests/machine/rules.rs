@@ -156,6 +156,20 @@ fn a_product_takes_a_whole_warpgroup() {
     assert_eq!(kind, FaultKind::Warpgroup { warps: 3 }, "{text}");
 }
 
+#[test]
+fn a_product_takes_whole_warps() {
+    // Half of each warp goes past the product and exits; or the last warp has never been whole.
+    let (kind, text) = fault(
+        &program(TILE, "", &product("and.b32 %r3, %r0, 16;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 ret;")),
+        &WARPGROUP,
+        1,
+    );
+    assert_eq!(kind, FaultKind::PartOfWarp { missing: 0xffff_0000 }, "{text}");
+    let few = Launch::new([1, 1, 1], [100, 1, 1]);
+    let (kind, text) = fault(&program(TILE, "", &product("setp.lt.u32 %p1, %r0, 96;\n@%p1 ret;")), &few, 1);
+    assert_eq!(kind, FaultKind::PartOfWarp { missing: 0xffff_fff0 }, "{text}");
+}
+
 /// Two warpgroups, of which the first executes `first` and the second `second`.
 fn registers(first: &str, second: &str) -> Result<(), RunError> {
     let body = format!(
