@@ -44,6 +44,8 @@ fn modules_at_their_line() {
         ("\n.entry k()\n.maxntid 0\n{}", 3, "a positive number"),
         ("\n.entry k()\n.noreturn\n{}", 3, "directive `.noreturn`"),
         ("\n.entry k() {\n", 3, "expected a statement, found the end"),
+        ("\n.global .align 4 .u32 g = {1, 2", 2, "expected `;` after a variable"),
+        ("\n.const .align 4 .u32;", 2, "the name of a variable"),
         ("\n.entry k() {}\n.entry k() {}", 3, "`k` is declared twice"),
     ] {
         let error = ptx::parse(text).expect_err(text);
@@ -100,6 +102,22 @@ fn deep_braces_are_no_matter() {
     let (open, close) = ("{".repeat(200_000), "}".repeat(200_000));
     assert_eq!(load(&format!("{HEAD}.entry k() {{ {open} {close} }}")), Ok(()));
     assert!(load(&format!("{HEAD}.entry k() {{ {open} }}")).is_err());
+}
+
+#[test]
+fn a_variable_that_a_kernel_does_not_use_is_no_matter() {
+    let module = |operand| {
+        format!(
+            "{HEAD}.visible .global .align 4 .u32 g = 5;\n.const .align 4 .b8 table[8] = {{1, 0, 0xFF(g)}};\n\
+             .entry k() {{ .reg .b64 r;\nmov.u64 r, {operand}; }}"
+        )
+    };
+    assert_eq!(load(&module("5")), Ok(()));
+    for (name, space) in [("g", ".global"), ("table", ".const")] {
+        let error = load(&module(name)).expect_err(name);
+        assert_eq!(error.line(), Some(6), "{error}");
+        assert!(error.to_string().contains(&format!("`{name}` is a variable in `{space}`")), "{error}");
+    }
 }
 
 #[test]

@@ -17,6 +17,9 @@ pub struct Module<'a> {
     pub kernels: Vec<Kernel<'a>>,
     /// `.file`: number and name.
     pub files: Vec<(u32, &'a str)>,
+    /// Variables in `.global` and `.const`, which the emulator does not hold: name and directive. Only
+    /// kernels that refer to none of them can be compiled.
+    pub elsewhere: Vec<(&'a str, &'a str)>,
 }
 
 /// A variable in shared memory.

@@ -12,6 +12,7 @@ use super::statements;
 pub(super) fn module<'a>(cursor: &mut Cursor<'a>) -> Result<Module<'a>, PtxError> {
     let mut arch = None;
     let (mut shared, mut kernels, mut files) = (Vec::new(), Vec::new(), Vec::new());
+    let mut elsewhere = Vec::new();
     while cursor.peek() != Token::End {
         let line = cursor.line();
         match cursor.word("a directive")? {
@@ -50,11 +51,12 @@ pub(super) fn module<'a>(cursor: &mut Cursor<'a>) -> Result<Module<'a>, PtxError
                 shared.push(variable(cursor, true)?);
             }
             ".shared" => shared.push(variable(cursor, false)?),
+            space @ (".global" | ".const") => elsewhere.push((passed_over(cursor)?, space)),
             other => return Err(Fault::Directive(other.to_owned()).at(line)),
         }
     }
     let arch = arch.ok_or_else(|| cursor.expected("`.target`"))?;
-    Ok(Module { arch, shared, kernels, files })
+    Ok(Module { arch, shared, kernels, files, elsewhere })
 }
 
 /// `sm_90a`, and `debug` behind it.
@@ -122,6 +124,20 @@ pub(super) fn variable<'a>(cursor: &mut Cursor<'a>, external: bool) -> Result<Va
             Ok(Variable { name, external, size: size.unwrap_or(0), align, line })
         }
     }
+}
+
+/// A variable up to its `;`, whatever its type and its initialiser are: its name.
+fn passed_over<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, PtxError> {
+    let mut name = None;
+    while !cursor.take(';') {
+        match cursor.peek() {
+            Token::End => return Err(cursor.expected("`;` after a variable")),
+            Token::Word(word) if !word.starts_with('.') => name = name.or(Some(word)),
+            _ => {}
+        }
+        cursor.advance();
+    }
+    name.ok_or_else(|| cursor.expected("the name of a variable before its `;`"))
 }
 
 /// A variable or parameter as declared.

@@ -104,6 +104,14 @@ pub enum Fault {
     /// A name that nothing declares here.
     #[error("`{0}` is not declared here")]
     Undeclared(String),
+    /// A variable in a state space that the emulator does not hold.
+    #[error("`{name}` is a variable in `{space}`, which is not known to the emulator")]
+    Elsewhere {
+        /// Its name.
+        name: String,
+        /// The directive that declares it.
+        space: String,
+    },
     /// A name that is declared twice in one scope.
     #[error("`{0}` is declared twice in one scope")]
     Redeclared(String),

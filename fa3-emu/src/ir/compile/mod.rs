@@ -52,6 +52,17 @@ impl Program {
     }
 }
 
+/// A fault, which says of a name that the module declares it where the emulator cannot.
+fn named(module: &Module<'_>, fault: Fault) -> Fault {
+    match fault {
+        Fault::Undeclared(name) => match module.elsewhere.iter().find(|(other, _)| *other == name) {
+            Some(&(_, space)) => Fault::Elsewhere { name, space: space.to_owned() },
+            None => Fault::Undeclared(name),
+        },
+        other => other,
+    }
+}
+
 fn compile(module: &Module<'_>, kernel: &Kernel<'_>) -> Result<Program, PtxError> {
     let (params, param_bytes) = layout::params(kernel)?;
     let shared = layout::shared(module, kernel)?;
@@ -76,8 +87,10 @@ fn compile(module: &Module<'_>, kernel: &Kernel<'_>) -> Result<Program, PtxError
                 source = files.get(file).map(|file| Location { file: *file, line: *line });
             }
             Statement::Instruction(instruction) => {
-                instructions
-                    .push(lower(&mut names, instruction).map_err(|fault| fault.at(instruction.line))?);
+                instructions.push(
+                    lower(&mut names, instruction)
+                        .map_err(|fault| named(module, fault).at(instruction.line))?,
+                );
                 lines.push(Line { ptx: instruction.line, source });
             }
         }
