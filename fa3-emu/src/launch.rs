@@ -10,8 +10,6 @@ use crate::trace::Trace;
 const MAX_THREADS: u64 = 1024;
 /// CTAs along each axis of a grid at most (the same table).
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-/// Threads of the host at most: more than any host has use for.
-const MAX_HOST_THREADS: usize = 1024;
 /// CTAs of a cluster at most, where a kernel asks for more than the portable eight.
 const MAX_CLUSTER: u64 = 16;
 
@@ -96,8 +94,9 @@ pub fn run(
     memory: &mut Memory,
     options: &Options,
 ) -> Result<Report, RunError> {
-    if !(1..=MAX_HOST_THREADS).contains(&options.threads) {
-        return Err(refused("threads", options.threads, format!("1 to {MAX_HOST_THREADS} run clusters")));
+    let most = Options::MAX_THREADS;
+    if !(1..=most).contains(&options.threads) {
+        return Err(refused("threads", options.threads, format!("1 to {most} run clusters")));
     }
     let geometry = geometry(program, launch)?;
     let params = parameter_block(program, arguments)?;

@@ -75,7 +75,7 @@ pub struct Options {
     pub order: Order,
     /// What is checked beside what always is; everything by default.
     pub checks: Checks,
-    /// Threads that run clusters, 1 to 1024, one by default. A cluster has its machine in memory while it runs. What
+    /// Threads that run clusters, 1 to [`MAX_THREADS`](Self::MAX_THREADS), one by default. A cluster has its machine in memory while it runs. What
     /// a launch does, and the error that it ends with, are the same for any number, unless clusters of the
     /// kernel communicate. A launch that fails may leave more in memory than one thread would have.
     pub threads: usize,
@@ -85,6 +85,11 @@ pub struct Options {
     /// The launch ends with [`RunError::StepLimit`](crate::RunError::StepLimit) after this many warp
     /// instructions of a cluster; 2⁴⁰ by default.
     pub step_limit: u64,
+}
+
+impl Options {
+    /// The most [`threads`](Self::threads): more than any host has use for.
+    pub const MAX_THREADS: usize = 1024;
 }
 
 impl Default for Options {

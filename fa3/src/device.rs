@@ -53,15 +53,16 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Kernel`] when no kernel for it is embedded in this build, [`Error::Backend`] when
-    /// there is none at all; [`Error::Argument`] for no thread.
+    /// there is none at all; [`Error::Argument`] for no thread, or more
+    /// than [`MAX_THREADS`](fa3_emu::Options::MAX_THREADS).
     #[cfg(feature = "emu")]
     pub fn emulated(target: crate::CudaTarget, options: fa3_emu::Options) -> Result<Self> {
         let crate::CudaTarget { arch, sms, .. } = target;
         any_kernel("emu", arch)?;
         let fa3_emu::Options { order, checks, threads, .. } = options;
-        if threads == 0 {
-            let rule = "something must run the kernels";
-            return Err(Error::argument("options.threads", threads, rule, "ask for at least 1"));
+        if !(1..=fa3_emu::Options::MAX_THREADS).contains(&threads) {
+            let rule = "so many threads run no kernels";
+            return Err(Error::argument("options.threads", threads, rule, "ask for 1 to 1024"));
         }
         let description = format!("emu:{arch} ({sms} SMs, {order} delivery, checks: {checks})");
         Ok(Self::new(Arc::new(crate::EmuBackend::new(target, options)), description))

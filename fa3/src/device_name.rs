@@ -47,6 +47,7 @@ impl DeviceName {
             Self::Emulated(arch) => {
                 let target = crate::CudaTarget { arch, ..crate::CudaTarget::H200 };
                 let threads = std::thread::available_parallelism().map_or(1, usize::from);
+                let threads = threads.min(fa3_emu::Options::MAX_THREADS);
                 Device::emulated(target, fa3_emu::Options { threads, ..fa3_emu::Options::default() })
             }
             #[cfg(not(feature = "cpu"))]

@@ -139,6 +139,14 @@ fn pointers_plans_and_kernels_of_another_device_are_refused() {
 }
 
 #[test]
+fn no_threads_and_more_than_there_may_be_open_no_device() {
+    for threads in [0, Options::MAX_THREADS + 1] {
+        let error = Device::emulated(TARGET, Options { threads, ..Options::default() }).unwrap_err();
+        assert!(error.to_string().contains("ask for 1 to 1024"), "{error}");
+    }
+}
+
+#[test]
 fn a_limit_of_steps_ends_a_run() {
     let options = Options { step_limit: 1000, ..Options::default() };
     let device = Device::emulated(TARGET, options).unwrap();

@@ -89,10 +89,11 @@ fn check_options(device: &Device, arguments: &Arguments) -> Result<(), InputErro
 /// A GPU as large as an H200, emulated as the arguments say.
 #[cfg(feature = "emu")]
 fn emulated(arch: Arch, arguments: &Arguments) -> fa3::Result<Device> {
+    let all = || available_parallelism().map_or(1, usize::from).min(Options::MAX_THREADS);
     let options = Options {
         order: arguments.order.unwrap_or_default(),
         checks: arguments.checks.unwrap_or_default(),
-        threads: arguments.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
+        threads: arguments.threads.unwrap_or_else(all),
         ..Options::default()
     };
     Device::emulated(CudaTarget { arch, ..CudaTarget::H200 }, options)
