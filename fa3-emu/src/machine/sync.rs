@@ -1,13 +1,14 @@
 //! Barriers and fences. A fence changes no memory: accesses take effect in the order of execution.
 
-use super::address::{in_lane, of};
+use super::address::{in_lane, of, out_of_bounds};
 use super::asynchronous::{BarrierAt, Issuer};
 use super::cluster::{Cluster, Flow, Violation};
 use super::exchange::{self, converge};
-use super::fault::FaultKind;
+use super::fault::{Access, FaultKind};
 use super::lanes::{ALL, lanes_of};
 use super::warp::{PhaseOf, Wait, Warp};
 use crate::check::Actor;
+use crate::engine::shared;
 use crate::ir::sync::{Phase, SyncOp};
 use crate::ir::{Address, PredReg, Space, Src};
 use crate::options::Order;
@@ -15,6 +16,8 @@ use crate::trace::Key;
 
 /// Threads of a warp, which is what a barrier counts an aligned arrival for.
 const WARP_THREADS: u32 = 32;
+/// Bytes of an mbarrier (PTX ISA, "Size and alignment of mbarrier object").
+const MBARRIER_BYTES: usize = 8;
 
 /// What a wait for an mbarrier asks.
 struct Asked {
@@ -166,9 +169,16 @@ impl Cluster<'_> {
         Ok(Flow::Next)
     }
 
-    /// Whether a `try_wait` for a phase that is not complete returns at once, as it may when it likes.
-    fn gives_up(&mut self) -> bool {
-        matches!(self.options.order, Order::Seeded(_)) && self.random.below(8) == 0
+    /// Whether a `try_wait` for a phase that is not complete returns at once, as it may when it likes:
+    /// when the warp asks for the first time, so that who does not ask again goes on too early, or at
+    /// random. A timeline leaves that out.
+    fn gives_up(&mut self, warp: &mut Warp, pc: usize) -> bool {
+        match self.options.order {
+            Order::Seeded(_) => self.random.below(8) == 0,
+            Order::Eager | Order::Lazy => {
+                self.tracer.is_none() && warp.refused.replace(pc).is_none_or(|asked| asked != pc)
+            }
+        }
     }
 
     /// The CTA and the offset of the mbarrier that an operand names in a lane.
@@ -179,7 +189,12 @@ impl Cluster<'_> {
         addr: Address,
         lane: usize,
     ) -> Result<(usize, u32), FaultKind> {
-        self.shared(warp.cta, space, of(&warp.registers, addr, lane))
+        let address = of(&warp.registers, addr, lane);
+        let (cta, offset) = self.shared(warp.cta, space, address)?;
+        match shared::check(&self.ctas[cta].shared, offset as usize, MBARRIER_BYTES) {
+            Ok(()) => Ok((cta, offset)),
+            Err(_) => Err(out_of_bounds(Access::Write, space, address, MBARRIER_BYTES)),
+        }
     }
 
     /// The warp arrives at a named barrier; which, and in which generation.
@@ -238,7 +253,13 @@ impl Cluster<'_> {
                 first.get_or_insert(Wait::Phase { cta, offset, phase });
             }
         }
-        let gives_up = first.is_some() && self.gives_up();
+        let gives_up = match first {
+            Some(_) => self.gives_up(warp, pc),
+            None => {
+                warp.refused = None;
+                false
+            }
+        };
         match first {
             Some(wait) if may_suspend && !gives_up && done == 0 => Ok(Flow::Park(wait)),
             Some(wait) if may_suspend && !gives_up => {

@@ -142,6 +142,8 @@ pub(crate) struct Warp {
     pub(crate) registers: Registers,
     /// The phase of the cluster's barrier that the warp last arrived in, if it has not waited since.
     pub(crate) cluster_arrival: Option<u64>,
+    /// The `try_wait` that last returned before its phase was complete, if none has succeeded since.
+    pub(crate) refused: Option<usize>,
     /// The instruction at which lanes exited last.
     pub(crate) exited_at: usize,
     /// Its groups of products.
@@ -159,6 +161,7 @@ impl Warp {
             groups: vec![Group { pc: 0, mask: live, wait: None }],
             registers: Registers::new(program.registers),
             cluster_arrival: None,
+            refused: None,
             exited_at: 0,
             products: ProductGroups::default(),
         }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A wait for an mbarrier's phase, a group of `wgmma` or of bulk copies, a named barrier or the
-    /// cluster is dropped, or leaves one group more pending.
+    /// cluster is dropped, leaves one group more pending, or is not repeated until it is over.
     Wait,
     /// A fence is dropped.
     Fence,

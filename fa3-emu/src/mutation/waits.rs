@@ -2,15 +2,18 @@
 //! "wgmma.wait_group", "cp.async.bulk.wait_group", "membar, fence".
 
 use super::Kind;
-use super::site::{Change, Edit, Site, Width};
+use super::site::{Change, Edit, Site, Width, render};
 use crate::ptx::Operand;
 
-/// `mbarrier.try_wait` and `mbarrier.test_wait`: not done, and taken for done; and for the phase of
-/// the other parity.
+/// `mbarrier.try_wait` and `mbarrier.test_wait`: not executed, and executed once, its answer taken for
+/// yes; and for the phase of the other parity.
 pub(super) fn phase_wait(site: &Site<'_, '_>) -> Vec<Edit> {
     let mut edits = Vec::new();
     if let Some(Operand::Name(done)) = site.operand(0) {
-        edits.push(site.replaced(Kind::Wait, "dropped", format!("setp.eq.u32 {done}, 0, 0;")));
+        let yes = format!("setp.eq.u32 {done}, 0, 0;");
+        let asked = render(site.instruction, site.instruction.opcode);
+        edits.push(site.replaced(Kind::Wait, "dropped", yes.clone()));
+        edits.push(site.replaced(Kind::Wait, "asked once", format!("{asked} {yes}")));
     }
     if site.has("parity") {
         let parity = (2, Width::Bits32);

@@ -159,6 +159,13 @@ fn accesses_out_of_bounds_are_refused_and_placed() {
     let shared =
         program(".shared .align 4 .b8 word[4];", "", "mov.u32 %r1, word;\nld.shared.u32 %r2, [%r1+4];\nret;");
     assert!(matches!(fault(&shared, &WARP, 1).0, FaultKind::OutOfBounds { bytes: 4, .. }));
+    // The last eight bytes may be an mbarrier, those beyond not.
+    let barrier = |at| {
+        let body = format!("mov.u32 %r1, bar;\nmbarrier.init.shared::cta.b64 [%r1+{at}], 1;\nret;");
+        program(".shared .align 8 .b8 bar[16];", "", &body)
+    };
+    assert!(output(&barrier(8), &Launch::new([1, 1, 1], [1, 1, 1]), 1).is_ok());
+    assert!(matches!(fault(&barrier(16), &WARP, 1).0, FaultKind::OutOfBounds { bytes: 8, .. }));
 }
 
 #[test]

@@ -60,6 +60,14 @@ fn a_load_that_is_waited_for_is_there_and_before_that_is_poison() {
 }
 
 #[test]
+fn who_asks_for_a_phase_once_and_goes_on_gets_poison() {
+    let once = "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;\n";
+    let store = "ld.shared.u32 %r5, [%r3];\nst.global.u32 [%rd1+512], %r5;\n";
+    let hasty = format!("{}{once}{store}{WAIT}", load(256));
+    assert_eq!(words(&hasty, Order::Lazy)[128..160], [u32::MAX; 32]);
+}
+
+#[test]
 fn a_phase_that_expects_too_few_bytes_is_named() {
     let error = outcome(&format!("{}{WAIT}", load(128)), &WARP, Order::Lazy).unwrap_err();
     let RunError::Fault { kind: FaultKind::TransactionBytes(wrong), site } = &error else {
@@ -207,7 +215,7 @@ fn who_asks_again_and_again_is_answered_at_last() {
 }
 
 #[test]
-fn try_wait_may_give_up_under_a_random_order_alone() {
+fn try_wait_gives_up_the_first_time_or_at_random() {
     // Nobody ever arrives; the first answer goes to the output.
     let body = "mov.u32 %r3, 1;
          setp.ne.u32 %p0, %r0, 0;
@@ -218,7 +226,9 @@ fn try_wait_may_give_up_under_a_random_order_alone() {
          st.global.u32 [%rd0], %r3;
          mbarrier.arrive.shared::cta.b64 _, [%r2];";
     for order in [Order::Eager, Order::Lazy] {
-        assert!(matches!(outcome(body, &WARP, order), Err(RunError::Deadlock { .. })));
+        assert_eq!(words(body, order)[0], 1);
+        let again = body.replace("@%p1 mov", &format!("{WAIT}@%p1 mov"));
+        assert!(matches!(outcome(&again, &WARP, order), Err(RunError::Deadlock { .. })));
     }
     let runs: Vec<_> = (0..40).map(|seed| outcome(body, &WARP, Order::Seeded(seed))).collect();
     assert!(runs.iter().any(|run| run.as_ref().is_ok_and(|(words, _)| words[0] == 1)));

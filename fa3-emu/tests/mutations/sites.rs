@@ -7,6 +7,7 @@ use super::harness::{attending, copying};
 /// What an instruction begins with, which of several edits each site has once, and of which kind.
 const SITES: &[(&str, Kind, &str)] = &[
     ("mbarrier.try_wait", Kind::Wait, "dropped"),
+    ("mbarrier.try_wait", Kind::Wait, "asked once"),
     ("mbarrier.try_wait.parity", Kind::Phase, "parity ^ 1"),
     ("mbarrier.init", Kind::Arrive, "count + 1"),
     ("mbarrier.init", Kind::Arrive, "count - 1"),

@@ -23,7 +23,12 @@ pub(crate) fn main(arguments: &Arguments) -> Result<String> {
         format!("{}: {}, kernels: {}\n", arguments.ptx.display(), module.arch, module.kernels.len());
     for kernel in &module.kernels {
         list.push('\n');
-        list.push_str(&described(&Program::compile(&module, kernel.name).map_err(refused)?));
+        match Program::compile(&module, kernel.name) {
+            Ok(program) => list.push_str(&described(&program)),
+            Err(error) => {
+                let _ = writeln!(list, "{}\n  cannot be run: {error}", kernel.name);
+            }
+        }
     }
     Ok(list)
 }

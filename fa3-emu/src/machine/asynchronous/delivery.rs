@@ -4,7 +4,7 @@ use super::super::cluster::Cluster;
 use super::super::fault::{FaultKind, RunError};
 use super::super::lanes::lanes_of;
 use super::super::warp::Wait;
-use super::Issuer;
+use super::{BarrierAt, Issuer};
 use crate::options::Order;
 
 /// A pending operation, by its place.
@@ -47,6 +47,11 @@ impl Cluster<'_> {
     pub(in super::super) fn deliver_needed(&mut self) -> Result<bool, RunError> {
         let mut needed = self.pending();
         needed.retain(|&(_, pending)| self.is_needed(pending));
+        if needed.is_empty() {
+            // Who asks again and again, without ever waiting, may be after any load.
+            needed = self.pending();
+            needed.retain(|(_, pending)| matches!(pending, Pending::Load(_)));
+        }
         let chosen = match self.options.order {
             Order::Seeded(_) => needed.get(self.random.below(needed.len())),
             Order::Eager | Order::Lazy => needed.iter().min_by_key(|&&(number, _)| number),
@@ -70,13 +75,20 @@ impl Cluster<'_> {
             .collect()
     }
 
-    /// Whether somebody waits for it; of a load that is not asked.
+    /// Whether somebody waits for it; of a load that is asked under the lazy order alone.
     fn is_needed(&self, pending: Pending) -> bool {
         let mut waits = self.warps.iter().enumerate().flat_map(|(place, warp)| {
             warp.groups.iter().filter_map(move |group| group.wait.map(|wait| (place, wait)))
         });
         match pending {
-            Pending::Load(_) => true,
+            Pending::Load(index) => {
+                let at = self.asynchronous.loads[index].load.barrier;
+                self.options.order != Order::Lazy
+                    || waits.any(|(_, wait)| match wait {
+                        Wait::Phase { cta, offset, .. } => BarrierAt { cta, offset } == at,
+                        _ => false,
+                    })
+            }
             Pending::Store(index) => {
                 let store = &self.asynchronous.stores[index];
                 waits.any(|(place, wait)| match wait {
