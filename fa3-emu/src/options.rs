@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::checks::Checks;
 
 /// The warp instructions after which a cluster is given up, unless the options say otherwise.
-const STEP_LIMIT: u64 = 1 << 40;
+const STEP_LIMIT: u64 = 1 << 32;
 
 /// When asynchronous operations take effect, and in which turns warps run. A kernel that waits for
 /// all that it must wait for gives the same results under every order.
@@ -83,7 +83,7 @@ pub struct Options {
     /// is behind in time runs next.
     pub trace: bool,
     /// The launch ends with [`RunError::StepLimit`](crate::RunError::StepLimit) after this many warp
-    /// instructions of a cluster; 2⁴⁰ by default.
+    /// instructions of a cluster; 2³² by default: minutes.
     pub step_limit: u64,
 }
 

@@ -47,15 +47,18 @@ pub struct Site {
     pub source: Option<String>,
 }
 
+impl Site {
+    /// The site, as that of several warps at once.
+    fn of_warps(&self, warps: &str) -> String {
+        let Self { kernel, cta: [x, y, z], lanes, ptx_line, .. } = self;
+        let source = self.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
+        format!("{kernel} CTA ({x}, {y}, {z}) {warps} lanes {lanes:#010x}, PTX line {ptx_line}{source}")
+    }
+}
+
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.cta;
-        write!(f, "{} CTA ({x}, {y}, {z}) warp {} lanes {:#010x}", self.kernel, self.warp, self.lanes)?;
-        write!(f, ", PTX line {}", self.ptx_line)?;
-        match &self.source {
-            Some(source) => write!(f, " ({source})"),
-            None => Ok(()),
-        }
+        f.write_str(&self.of_warps(&format!("warp {}", self.warp)))
     }
 }
 
@@ -285,6 +288,19 @@ pub enum RunError {
     },
 }
 
+/// A line for each run of neighbouring warps that wait at one place for one thing.
 fn list(waiting: &[Waiting]) -> String {
-    waiting.iter().map(|one| format!("\n  {}: {}", one.site, one.reason)).collect()
+    let alike = |one: &Waiting, next: &Waiting| {
+        let warp = one.site.warp + 1;
+        *next == Waiting { site: Site { warp, ..one.site.clone() }, reason: one.reason.clone() }
+    };
+    let runs = waiting.chunk_by(alike).filter_map(|run| {
+        let (first, last) = (run.first()?, run.last()?);
+        let warps = match run.len() {
+            1 => format!("warp {}", first.site.warp),
+            _ => format!("warps {} to {}", first.site.warp, last.site.warp),
+        };
+        Some(format!("\n  {}: {}", first.site.of_warps(&warps), first.reason))
+    });
+    runs.collect()
 }

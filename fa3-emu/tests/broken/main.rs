@@ -198,7 +198,7 @@ fn roles_that_disagree_on_the_number_of_tiles() {
         says(
             &error,
             &[
-                "CTA (0, 0, 0) warp 4 ",
+                "CTA (0, 0, 0) warps 4 to 11 ",
                 "mbarrier.cuh:",
                 "phase of parity 1 of the mbarrier at shared 0x30000",
                 "waits for 1 of 1 arrivals",

@@ -47,6 +47,14 @@ fn ptx_that_cannot_be_loaded() {
 }
 
 #[test]
+fn a_kernel_that_cannot_be_run_leaves_the_others_listed() {
+    let text = ".version 8.0\n.target sm_90a\n.entry one() { fly.b32; ret; }\n.entry two() { ret; }\n";
+    let listed = fa3_emu(&format!("list {}", scratch("one.ptx", text).display())).success();
+    assert!(listed.contains("one\n  cannot be run: PTX line 3"), "{listed}");
+    assert!(listed.contains("two\n  block"), "{listed}");
+}
+
+#[test]
 fn entries_that_are_not_there() {
     refused(&format!("{AXPY} --entry saxpy"), 2, &["no kernel `saxpy`", "it has axpy"]);
     let kernel = |name: &str| format!(".entry {name}() {{ ret; }}\n");

@@ -8,7 +8,7 @@ use fa3_emu::ptx;
 
 use crate::error::{Error, Result};
 
-/// Lists the kernels of a module: what a launch of each needs, and its parameters.
+/// Lists the kernels of a module: what a launch of each needs, and its parameters, or why it cannot be run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// A file of PTX.
@@ -21,14 +21,24 @@ pub(crate) fn main(arguments: &Arguments) -> Result<String> {
     let module = ptx::parse(&text).map_err(refused)?;
     let mut list =
         format!("{}: {}, kernels: {}\n", arguments.ptx.display(), module.arch, module.kernels.len());
+    let mut unknown = None;
+    let mut known = module.kernels.is_empty();
     for kernel in &module.kernels {
         list.push('\n');
         match Program::compile(&module, kernel.name) {
-            Ok(program) => list.push_str(&described(&program)),
+            Ok(program) => {
+                known = true;
+                list.push_str(&described(&program));
+            }
             Err(error) => {
+                // Writing to a string does not fail.
                 let _ = writeln!(list, "{}\n  cannot be run: {error}", kernel.name);
+                unknown.get_or_insert(error);
             }
         }
+    }
+    if let Some(error) = unknown.filter(|_| !known) {
+        return Err(refused(error));
     }
     Ok(list)
 }
