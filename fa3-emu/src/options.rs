@@ -75,15 +75,16 @@ pub struct Options {
     pub order: Order,
     /// What is checked beside what always is; everything by default.
     pub checks: Checks,
-    /// Threads that run clusters, 1 to [`MAX_THREADS`](Self::MAX_THREADS), one by default. A cluster has its machine in memory while it runs. What
-    /// a launch does, and the error that it ends with, are the same for any number, unless clusters of the
-    /// kernel communicate. A launch that fails may leave more in memory than one thread would have.
+    /// Threads that run clusters, 1 to [`MAX_THREADS`](Self::MAX_THREADS), one by default. A cluster has
+    /// its machine in memory while it runs. What a launch does, and the error that it ends with, are the
+    /// same for any number, unless clusters of the kernel communicate. A launch that fails may leave more
+    /// in memory than one thread would have.
     pub threads: usize,
     /// Whether a [`Trace`](crate::trace::Trace) is recorded; of the eager order only. Then the warp that
     /// is behind in time runs next.
     pub trace: bool,
     /// The launch ends with [`RunError::StepLimit`](crate::RunError::StepLimit) after this many warp
-    /// instructions of a cluster; 2³² by default: minutes.
+    /// instructions of a cluster; 2³² by default.
     pub step_limit: u64,
 }
 

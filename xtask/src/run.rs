@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::process::pass_through;
 use crate::workspace::Workspace;
 
-/// Builds the kernels that this machine (or the device to emulate) can use, fetching the compiler if none is there, and runs
+/// Builds the kernels that this machine (or the device to emulate) can use, fetching the compiler if
+/// none is there, and runs
 /// the main job: attention on a file of Q, K and V, or without arguments on the project's own real
 /// data, the result checked.
 #[derive(Clone, Debug, clap::Args)]

@@ -132,7 +132,8 @@ impl Cluster<'_> {
         Ok(Outgoing::Tile { map: map.into(), coordinates, reduce })
     }
 
-    fn shared_operand(
+    /// The CTA and the offset of the shared memory that an operand names in a lane.
+    pub(super) fn shared_operand(
         &self,
         warp: &Warp,
         space: Space,

@@ -189,12 +189,12 @@ impl Cluster<'_> {
         addr: Address,
         lane: usize,
     ) -> Result<(usize, u32), FaultKind> {
-        let address = of(&warp.registers, addr, lane);
-        let (cta, offset) = self.shared(warp.cta, space, address)?;
-        match shared::check(&self.ctas[cta].shared, offset as usize, MBARRIER_BYTES) {
-            Ok(()) => Ok((cta, offset)),
-            Err(_) => Err(out_of_bounds(Access::Write, space, address, MBARRIER_BYTES)),
-        }
+        let (cta, offset) = self.shared_operand(warp, space, addr, lane)?;
+        let within = shared::check(&self.ctas[cta].shared, offset as usize, MBARRIER_BYTES);
+        within.map_err(|_| {
+            out_of_bounds(Access::Write, space, of(&warp.registers, addr, lane), MBARRIER_BYTES)
+        })?;
+        Ok((cta, offset))
     }
 
     /// The warp arrives at a named barrier; which, and in which generation.

@@ -2,8 +2,8 @@
 //!
 //! Every case of the shared list that the kernel takes runs on both. O and the LSE are compared bit by
 //! bit; a line a kernel says how many are equal and how far the others are apart. A difference beyond
-//! what the two arithmetics allow ([`bound`]) is a failure, and so are too few equal elements. `--list` prints the tests on any machine;
-//! running one fails where there is no GPU.
+//! what the two arithmetics allow ([`bound`]) is a failure, and so are too few equal elements. `--list`
+//! prints the tests on any machine; running one fails where there is no GPU.
 
 #![allow(clippy::print_stdout, reason = "the figures are what this is run for")]
 

@@ -269,16 +269,9 @@ fn funnel(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> Result<Al
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{d, instruction, r, unknown};
+    use super::super::testing::{alu, d, r, unknown};
     use super::*;
-    use crate::ir::{Op, PredReg, Src};
-
-    fn alu(text: &str) -> Result<AluOp, Fault> {
-        match instruction(text)?.op {
-            Op::Alu(alu) => Ok(alu),
-            _ => Err(Fault::Undeclared(text.to_owned())),
-        }
-    }
+    use crate::ir::{PredReg, Src};
 
     #[test]
     fn products_have_the_width_they_say() {

@@ -123,16 +123,9 @@ pub(super) fn selp(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{d, h, instruction, r, unknown};
+    use super::super::testing::{alu, d, h, r, unknown};
     use super::*;
-    use crate::ir::{Op, PredReg, Src};
-
-    fn alu(text: &str) -> Result<AluOp, Fault> {
-        match instruction(text)?.op {
-            Op::Alu(alu) => Ok(alu),
-            _ => Err(Fault::Undeclared(text.to_owned())),
-        }
-    }
+    use crate::ir::{PredReg, Src};
 
     #[test]
     fn moves() {

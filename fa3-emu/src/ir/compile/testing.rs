@@ -1,6 +1,6 @@
 //! One instruction at a time.
 
-use crate::ir::{Class, Instr, Program, Reg};
+use crate::ir::{AluOp, Class, Instr, Op, Program, Reg};
 use crate::ptx::{Fault, PtxError, parse};
 
 /// The line of [`instruction`]'s text.
@@ -22,6 +22,14 @@ pub(super) fn instruction(text: &str) -> Result<Instr, Fault> {
             Err(fault)
         }
         Err(error) => Err(Fault::Undeclared(error.to_string())),
+    }
+}
+
+/// The operation of an instruction that computes in the registers of a lane.
+pub(super) fn alu(text: &str) -> Result<AluOp, Fault> {
+    match instruction(text)?.op {
+        Op::Alu(alu) => Ok(alu),
+        _ => Err(Fault::Undeclared(text.to_owned())),
     }
 }
 
