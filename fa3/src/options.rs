@@ -27,12 +27,25 @@ pub struct Options {
     pub window: Window,
     /// `cap` turns a scaled score `s` into `cap * tanh(s / cap)`, before masks; positive.
     pub softcap: Option<f32>,
+    /// Whether the bits of a row of O and of the LSE may depend on its own sequence alone: on its
+    /// query, on that sequence's keys and values, on its position among them, and on head counts,
+    /// types and the other options. Then they are the same whatever other sequences are in the
+    /// batch, however many, however long, and whether the batch is dense, padded
+    /// ([`UsedKeys`](crate::Sequences::UsedKeys)) or [`Packed`](crate::Sequences::Packed). Planning
+    /// may then choose nothing by lengths, which costs speed where short sequences run better
+    /// otherwise.
+    pub batch_invariant: bool,
 }
 
 impl Options {
     /// Plain softmax attention: the default, for constants.
-    pub const PLAIN: Self =
-        Self { scale: None, causal: false, window: Window { left: None, right: None }, softcap: None };
+    pub const PLAIN: Self = Self {
+        scale: None,
+        causal: false,
+        window: Window { left: None, right: None },
+        softcap: None,
+        batch_invariant: false,
+    };
 
     /// The scale that applies to a head dimension of `d`.
     pub fn scale_for(&self, d: usize) -> f32 {

@@ -36,4 +36,6 @@
 //! nothing. Within it, values are finite.
 //!
 //! # Bits
-//! The same inputs on the same target give the same bits, run after run.
+//! The same inputs on the same target give the same bits, run after run. With
+//! [`batch_invariant`](crate::Options::batch_invariant), a row's bits depend on its own sequence
+//! alone, not on its neighbours in the batch nor on how they are stored.

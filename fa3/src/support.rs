@@ -59,7 +59,7 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
     let mut refuse = |argument, value: String, rule: &str| {
         reasons.push(Reason { argument, value, rule: rule.to_owned(), remedy: ELSEWHERE });
     };
-    let Options { causal: _, window, softcap, scale: _ } = problem.options;
+    let Options { causal: _, window, softcap, scale: _, batch_invariant: _ } = problem.options;
     if heuristics::kernel_type(problem.q.dtype).is_none() {
         refuse("dtype", problem.q.dtype.to_string(), "the kernels multiply bf16 and f16");
     }
@@ -110,7 +110,7 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
             });
         }
     }
-    let Some(choice) = heuristics::forward(target, dims, problem.q.dtype, problem.options.causal) else {
+    let Some(choice) = heuristics::forward(target, dims, problem.q.dtype, &problem.options) else {
         reasons.push(Reason {
             argument: "q.shape",
             value: format!("{:?}", problem.q.layout.shape),

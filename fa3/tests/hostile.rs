@@ -58,14 +58,14 @@ fn float() -> impl Strategy<Value = f32> {
 fn options() -> impl Strategy<Value = Options> {
     let side = || prop::option::weighted(0.3, number());
     let plain = (any::<bool>()).prop_map(|causal| Options { causal, ..Options::default() });
-    let any = (prop::option::of(float()), any::<bool>(), side(), side(), prop::option::of(float())).prop_map(
-        |(scale, causal, left, right, softcap)| Options {
-            scale,
-            causal,
-            window: Window { left, right },
-            softcap,
-        },
-    );
+    let any = (prop::option::of(float()), any::<[bool; 2]>(), side(), side(), prop::option::of(float()));
+    let any = any.prop_map(|(scale, [causal, batch_invariant], left, right, softcap)| Options {
+        scale,
+        causal,
+        window: Window { left, right },
+        softcap,
+        batch_invariant,
+    });
     prop_oneof![plain, any]
 }
 

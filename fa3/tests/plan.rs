@@ -132,6 +132,17 @@ fn types_and_head_dimensions_without_kernels_are_refused() {
 }
 
 #[test]
+fn a_batch_invariant_plan_has_one_kernel_whatever_the_lengths() {
+    let of = |batch_invariant, sk| {
+        let options = Options { causal: true, batch_invariant, ..Options::default() };
+        let problem = Problem::dense(DType::Bf16, Sizes { sk, ..Sizes::new(2, 64, 2, 64) }, options);
+        kernel(&Plan::forward(&H200, &problem).unwrap()).symbol.clone()
+    };
+    assert_eq!(of(true, 100), of(true, 10_000));
+    assert_ne!(of(false, 100), of(false, 10_000), "else the test shows nothing");
+}
+
+#[test]
 fn every_reason_is_given_at_once() {
     let options = Options { softcap: Some(1.0), scale: Some(-1.0), ..Options::default() };
     let problem = Problem { options, ..plain() };

@@ -79,6 +79,9 @@ struct Arguments {
     /// Scores s become cap·tanh(s/cap).
     #[arg(long, value_name = "CAP", allow_negative_numbers = true)]
     softcap: Option<f32>,
+    /// The bits of a row depend on its own sequence alone, not on the rest of the batch.
+    #[arg(long)]
+    batch_invariant: bool,
     /// One more logit of this value for every head, in the denominator only.
     #[arg(long, value_name = "LOGIT", allow_negative_numbers = true, value_parser = parse_logit)]
     sink: Option<f32>,
@@ -102,7 +105,13 @@ struct Arguments {
 impl Arguments {
     fn options(&self) -> Options {
         let window = Window { left: self.left, right: self.right };
-        Options { scale: self.scale, causal: self.causal, window, softcap: self.softcap }
+        Options {
+            scale: self.scale,
+            causal: self.causal,
+            window,
+            softcap: self.softcap,
+            batch_invariant: self.batch_invariant,
+        }
     }
 }
 

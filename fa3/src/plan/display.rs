@@ -66,7 +66,7 @@ impl fmt::Display for Summary<'_> {
         if dv != d {
             write!(f, "/{dv}")?;
         }
-        let Options { scale: _, causal, window, softcap } = options;
+        let Options { scale: _, causal, window, softcap, batch_invariant } = options;
         write!(f, ", scale {}", options.scale_for(d))?;
         if *causal {
             f.write_str(", causal")?;
@@ -78,7 +78,9 @@ impl fmt::Display for Summary<'_> {
         if let Some(cap) = softcap {
             write!(f, ", softcap {cap}")?;
         }
-        for (on, name) in [(sinks, "sinks"), (alibi, "alibi"), (lse, "lse")] {
+        for (on, name) in
+            [(sinks, "sinks"), (alibi, "alibi"), (lse, "lse"), (batch_invariant, "batch-invariant")]
+        {
             if *on {
                 write!(f, ", {name}")?;
             }

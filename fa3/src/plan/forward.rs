@@ -26,7 +26,7 @@ fn kernel(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Result<KernelP
             "split the batch",
         )
     };
-    let choice = heuristics::forward(target, dims, problem.q.dtype, options.causal).ok_or_else(too_many)?;
+    let choice = heuristics::forward(target, dims, problem.q.dtype, options).ok_or_else(too_many)?;
     let kernel = choice.kernel;
     let maps = maps::forward(problem, dims, kernel).into_iter().zip(maps::OPERANDS);
     let maps = maps.map(|(slot, operand)| slot.map_err(|source| Error::TensorMap { operand, source }));

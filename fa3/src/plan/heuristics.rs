@@ -2,7 +2,7 @@
 
 use fa3_kernels::{ForwardKernel, Operand as KernelType, forward_kernels};
 
-use crate::{CudaTarget, DType, Dims};
+use crate::{CudaTarget, DType, Dims, Options};
 
 /// How the SM90 forward kernels run a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +60,19 @@ pub(crate) fn candidates(dtype: DType, d: usize) -> impl Iterator<Item = &'stati
 
 /// The kernel, grid and section for a problem that the kernels support; `None` where the table
 /// has no row for it or the tiles are more than a grid can count.
-pub(crate) fn forward(target: &CudaTarget, dims: &Dims, dtype: DType, causal: bool) -> Option<ForwardChoice> {
+///
+/// The row may decide a result's bits, so that batch-invariant problems get the same one at any
+/// length. The grid and the section decide only who computes a tile, and when.
+pub(crate) fn forward(
+    target: &CudaTarget,
+    dims: &Dims,
+    dtype: DType,
+    options: &Options,
+) -> Option<ForwardChoice> {
+    let causal = options.causal;
+    let long = options.batch_invariant || dims.sk >= THREE_CONSUMERS_FROM_CAUSAL_KEYS;
     let kernel = candidates(dtype, dims.d).min_by_key(|row| {
-        let three = dims.d == 64 && (!causal || dims.sk >= THREE_CONSUMERS_FROM_CAUSAL_KEYS);
+        let three = dims.d == 64 && (!causal || long);
         let wanted = if three { 3 } else { 2 };
         row.consumers.abs_diff(wanted)
     })?;

@@ -216,6 +216,7 @@ fn options() -> Vec<Case> {
                 window: Window { left, right },
                 softcap: cycle([None, Some(20.0), None, Some(1.5)], n / 3),
                 scale: cycle([None, None, Some(0.3)], n / 5),
+                batch_invariant: n % 7 == 3,
             },
             lse: n % 5 != 0,
             sinks: n % 3 == 1,

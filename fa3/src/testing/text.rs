@@ -45,9 +45,13 @@ impl fmt::Display for Case {
         let distribution = name_of(&Distribution::NAMES, self.distribution);
         write!(f, " {arrangement} {distribution} seed={}", self.seed)?;
         let options = &self.options;
-        for (flag, set) in
-            [("causal", options.causal), ("sinks", self.sinks), ("alibi", self.alibi), ("nolse", !self.lse)]
-        {
+        for (flag, set) in [
+            ("causal", options.causal),
+            ("invariant", options.batch_invariant),
+            ("sinks", self.sinks),
+            ("alibi", self.alibi),
+            ("nolse", !self.lse),
+        ] {
             if set {
                 write!(f, " {flag}")?;
             }
@@ -112,6 +116,7 @@ fn flag(case: &mut Case, word: &str) -> Result<(), CaseError> {
     } else {
         match word {
             "causal" => case.options.causal = true,
+            "invariant" => case.options.batch_invariant = true,
             "sinks" => case.sinks = true,
             "alibi" => case.alibi = true,
             "nolse" => case.lse = false,
