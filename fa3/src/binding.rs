@@ -9,7 +9,7 @@ use crate::backend::{Argument, CpuLaunch, KernelLaunch, Launch};
 use crate::memory::Buffer;
 use crate::overlap::{Extent, may_overlap};
 use crate::{
-    Backend, Error, Execution, KernelHandle, KernelPlan, Operand, Operands, Plan, Pointer, Problem, Result,
+    Backend, Error, Execution, ForwardPlan, KernelHandle, Operand, Operands, Plan, Pointer, Problem, Result,
     Sequences, StreamHandle, Target, TensorSpec,
 };
 
@@ -71,7 +71,7 @@ impl Plan {
         check_addresses(self, backend.as_ref(), operands)?;
         let own_workspace = place_workspace(self, backend, workspace)?;
         let kernel = match self.execution() {
-            Execution::Kernel(kernel) => Some(bind_kernel(kernel, backend.as_ref(), operands)?),
+            Execution::Gpu(gpu) => Some(bind_forward(&gpu.forward, backend.as_ref(), operands)?),
             Execution::Cpu(_) | Execution::Nothing => None,
         };
         Ok(Binding {
@@ -115,12 +115,13 @@ impl Binding {
     /// What the backend reports: a fault of earlier work comes with the plans that ran last.
     pub unsafe fn run(&self, stream: StreamHandle) -> Result<()> {
         match (self.plan.execution(), &self.kernel) {
-            (Execution::Kernel(shape), Some(bound)) => {
+            (Execution::Gpu(gpu), Some(bound)) => {
                 // Sized for the most parameters, so that running allocates nothing.
                 let mut arguments = [Argument::Forward(&bound.params); MAX_PARAMETERS];
                 let maps = bound.maps.iter().map(Argument::Map);
                 arguments.iter_mut().zip(maps).for_each(|(slot, map)| *slot = map);
                 let arguments = arguments.get(..=bound.maps.len()).unwrap_or(&arguments);
+                let shape = &gpu.forward.kernel;
                 let launch = KernelLaunch { kernel: bound.handle, shape, arguments, plan: &self.plan };
                 // SAFETY: the arguments were made from checked addresses for this kernel; the
                 // caller answers for the memory behind them and for the stream.
@@ -132,7 +133,7 @@ impl Binding {
                 // memory behind them.
                 unsafe { self.backend.launch(&Launch::Cpu(launch), stream) }
             }
-            (Execution::Nothing | Execution::Kernel(_), _) => Ok(()),
+            (Execution::Nothing | Execution::Gpu(_), _) => Ok(()),
         }
     }
 }
@@ -191,7 +192,7 @@ const MAP_ALIGNMENT: u64 = 16;
 /// Place, null, alignment and overlap of every operand.
 fn check_addresses(plan: &Plan, backend: &dyn Backend, operands: &Operands) -> Result<()> {
     let extents = extents(plan, operands);
-    let mapped = matches!(plan.execution(), Execution::Kernel(_));
+    let mapped = matches!(plan.execution(), Execution::Gpu(_));
     for (operand, pointer, extent) in &extents {
         if pointer.place != backend.place() {
             let (found, expected) = (pointer.place, backend.place());
@@ -284,8 +285,8 @@ fn place_workspace(plan: &Plan, backend: &Arc<dyn Backend>, workspace: Workspace
 }
 
 /// Loads the kernel, encodes its maps and fills in its parameters.
-fn bind_kernel(kernel: &KernelPlan, backend: &dyn Backend, operands: &Operands) -> Result<BoundKernel> {
-    let maps = kernel.maps.iter().map(|slot| {
+fn bind_forward(forward: &ForwardPlan, backend: &dyn Backend, operands: &Operands) -> Result<BoundKernel> {
+    let maps = forward.maps.iter().map(|slot| {
         let address = match slot.address {
             Operand::K => operands.k.pointer,
             Operand::V => operands.v.pointer,
@@ -296,6 +297,6 @@ fn bind_kernel(kernel: &KernelPlan, backend: &dyn Backend, operands: &Operands) 
     });
     let maps = maps.collect::<Result<Vec<_>>>()?;
     let lse = operands.lse.map_or(0, |pointer| pointer.address);
-    let params = ForwardParams { lse, ..kernel.params };
-    Ok(BoundKernel { handle: backend.prepare(kernel)?, maps, params })
+    let params = ForwardParams { lse, ..forward.params };
+    Ok(BoundKernel { handle: backend.prepare(&forward.kernel)?, maps, params })
 }

@@ -99,10 +99,12 @@ impl Device {
         problem.dims()?;
         choose(|device| {
             let plan = Plan::forward(&device.target(), problem)?;
-            if let Execution::Kernel(kernel) = plan.execution() {
-                device.backend.prepare(kernel)?;
+            match plan.execution() {
+                Execution::Gpu(gpu) => {
+                    gpu.kernels().try_for_each(|kernel| device.backend.prepare(kernel).map(drop))
+                }
+                Execution::Cpu(_) | Execution::Nothing => Ok(()),
             }
-            Ok(())
         })
     }
 

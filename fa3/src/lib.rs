@@ -82,7 +82,7 @@ pub use error::{Error, Reason, Result, Unsupported};
 pub use host::{HostInputs, HostSequences, HostTensor, Output, attention, attention_with};
 pub use memory::Buffer;
 pub use options::{Options, Window};
-pub use plan::{CpuPlan, Execution, KernelPlan, MapSlot, Plan, Tile, Work};
+pub use plan::{CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, MapSlot, Plan, Tile, Work};
 pub use problem::{Operand, Operands, Problem, Sequences, Sizes};
 pub use support::support;
 pub use target::{CpuTarget, CudaTarget, Target};

@@ -43,8 +43,9 @@ fn check(case: &Case) -> Result<(), Failed> {
     let device = |order, threads| Device::emulated(target, Options { order, threads, ..Options::default() });
     let others = [device(Order::Lazy, 2)?, device(Order::Seeded(case.seed), 1)?];
     alike::alike(&device(Order::Eager, 1)?, &others, case).map_err(|error| error.to_string())?;
-    if let Execution::Kernel(kernel) = plan.execution() {
-        RAN.lock().unwrap_or_else(PoisonError::into_inner).insert(kernel.symbol.clone());
+    if let Execution::Gpu(gpu) = plan.execution() {
+        let symbols = gpu.kernels().map(|kernel| kernel.symbol.clone());
+        RAN.lock().unwrap_or_else(PoisonError::into_inner).extend(symbols);
     }
     Ok(())
 }

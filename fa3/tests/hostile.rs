@@ -133,8 +133,9 @@ proptest! {
         };
         prop_assert!(!plan.to_string().is_empty());
         prop_assert!(plan.work().flops.is_finite() && plan.work().flops >= 0.0);
-        if let Execution::Kernel(kernel) = plan.execution() {
-            prop_assert!(i64::from(kernel.params.section) * i64::from(kernel.params.m_tiles) <= i64::from(i32::MAX));
+        if let Execution::Gpu(gpu) = plan.execution() {
+            let params = &gpu.forward.params;
+            prop_assert!(i64::from(params.section) * i64::from(params.m_tiles) <= i64::from(i32::MAX));
         }
         let mock: Arc<dyn Backend> = Arc::new(MockBackend::new(target));
         let tensor = |n: usize, spec| Tensor { pointer: addresses[n], spec };

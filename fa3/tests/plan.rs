@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use fa3::{
-    CudaTarget, DType, Error, Execution, KernelPlan, Operand, Options, Plan, Problem, Sequences, Sizes,
+    CudaTarget, DType, Error, Execution, ForwardPlan, Operand, Options, Plan, Problem, Sequences, Sizes,
     Target, Window, support,
 };
 use fa3_kernels::forward_kernels;
@@ -11,9 +11,9 @@ use proptest::prelude::*;
 
 const H200: Target = Target::Cuda(CudaTarget::H200);
 
-fn kernel(plan: &Plan) -> &KernelPlan {
+fn forward(plan: &Plan) -> &ForwardPlan {
     match plan.execution() {
-        Execution::Kernel(kernel) => kernel,
+        Execution::Gpu(gpu) => &gpu.forward,
         other => panic!("{other:?}"),
     }
 }
@@ -50,20 +50,19 @@ proptest! {
             prop_assert_eq!(plan.execution(), &Execution::Nothing);
             return Ok(());
         }
-        let kernel = kernel(&plan);
+        let ForwardPlan { kernel, tile, maps, params } = forward(&plan);
         let row = forward_kernels().find(|row| row.symbol() == kernel.symbol).unwrap();
         prop_assert_eq!(row.head_dim as usize, dims.d);
-        prop_assert_eq!((kernel.tile.m, kernel.tile.n), (row.tile_m(), row.tile_n));
-        prop_assert_eq!(kernel.block, 128 * (kernel.tile.consumers + 1));
+        prop_assert_eq!((tile.m, tile.n), (row.tile_m(), row.tile_n));
+        prop_assert_eq!(kernel.block, 128 * (tile.consumers + 1));
         prop_assert!(kernel.shared_bytes <= kernel.arch.max_shared_bytes());
 
-        let params = &kernel.params;
         prop_assert_eq!(params.lse, 0);
         prop_assert_eq!((params.sq as usize, params.sk as usize), (dims.sq, dims.sk));
         prop_assert_eq!(params.batch_heads as usize, dims.batch * dims.heads_q);
         prop_assert_eq!(params.group as usize * dims.heads_k, dims.heads_q);
-        let rows = params.m_tiles as usize * kernel.tile.m as usize;
-        prop_assert!(rows >= dims.sq && rows - dims.sq < kernel.tile.m as usize);
+        let rows = params.m_tiles as usize * tile.m as usize;
+        prop_assert!(rows >= dims.sq && rows - dims.sq < tile.m as usize);
         prop_assert_eq!(params.tiles, params.m_tiles * params.batch_heads);
         prop_assert!(params.section >= 1 && params.section <= params.batch_heads);
         prop_assert!(params.section.count_ones() == 1);
@@ -74,7 +73,7 @@ proptest! {
 
         let boxes = row.boxes();
         let operands = [Operand::Q, Operand::K, Operand::V, Operand::O];
-        for ((slot, operand), extents) in kernel.maps.iter().zip(operands).zip([boxes.q, boxes.kv, boxes.kv, boxes.o]) {
+        for ((slot, operand), extents) in maps.iter().zip(operands).zip([boxes.q, boxes.kv, boxes.kv, boxes.o]) {
             prop_assert_eq!(slot.operand, operand);
             let empty = dims.sk == 0 && matches!(operand, Operand::K | Operand::V);
             prop_assert_eq!(slot.address, if empty { Operand::Q } else { operand });
@@ -136,7 +135,7 @@ fn a_batch_invariant_plan_has_one_kernel_whatever_the_lengths() {
     let of = |batch_invariant, sk| {
         let options = Options { causal: true, batch_invariant, ..Options::default() };
         let problem = Problem::dense(DType::Bf16, Sizes { sk, ..Sizes::new(2, 64, 2, 64) }, options);
-        kernel(&Plan::forward(&H200, &problem).unwrap()).symbol.clone()
+        forward(&Plan::forward(&H200, &problem).unwrap()).kernel.symbol.clone()
     };
     assert_eq!(of(true, 100), of(true, 10_000));
     assert_ne!(of(false, 100), of(false, 10_000), "else the test shows nothing");

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Execution, KernelPlan, Plan};
+use super::{Execution, ForwardPlan, KernelPlan, Plan};
 use crate::{Options, Problem, Sequences, Window};
 
 impl fmt::Display for Plan {
@@ -11,38 +11,44 @@ impl fmt::Display for Plan {
         writeln!(f, "  target    {}", self.target)?;
         match &self.execution {
             Execution::Nothing => writeln!(f, "  nothing to do: the output has no element")?,
-            Execution::Kernel(kernel) => write_kernel(f, kernel)?,
+            Execution::Gpu(gpu) => {
+                write_forward(f, &gpu.forward)?;
+                writeln!(f, "  workspace {} bytes", gpu.workspace_bytes)?;
+            }
             Execution::Cpu(cpu) => writeln!(f, "  cpu       {cpu}")?,
         }
         write!(f, "  work      {} flop, {} bytes", si(self.work.flops), si(self.work.bytes))
     }
 }
 
-fn write_kernel(f: &mut fmt::Formatter<'_>, kernel: &KernelPlan) -> fmt::Result {
-    let [x, y, z] = kernel.grid;
-    let tile = kernel.tile;
-    let tiles = kernel.params.tiles;
+fn write_forward(f: &mut fmt::Formatter<'_>, forward: &ForwardPlan) -> fmt::Result {
+    let ForwardPlan { kernel, tile, maps, params } = forward;
     writeln!(f, "  kernel    {} ({})", kernel.symbol, kernel.arch)?;
     writeln!(
         f,
         "  tile      {} rows × {} keys, {} consumer warpgroups, {} stages",
         tile.m, tile.n, tile.consumers, tile.stages
     )?;
-    writeln!(f, "  tiles     {tiles}, in sections of {} heads", kernel.params.section)?;
-    let persists = if u64::from(x) < u64::try_from(tiles).unwrap_or(0) { ", persistent" } else { "" };
-    writeln!(
-        f,
-        "  launch    grid {x}×{y}×{z}{persists}, {} threads, cluster {}, {} bytes of shared memory",
-        kernel.block, kernel.cluster, kernel.shared_bytes
-    )?;
-    for slot in &kernel.maps {
+    writeln!(f, "  tiles     {}, in sections of {} heads", params.tiles, params.section)?;
+    let persists = u64::from(kernel.grid[0]) < u64::try_from(params.tiles).unwrap_or(0);
+    write_launch(f, kernel, if persists { ", persistent" } else { "" })?;
+    for slot in maps {
         write!(f, "  map       {}: {}", slot.operand, slot.desc)?;
         if slot.address != slot.operand {
             write!(f, ", at the address of {}", slot.address)?;
         }
         writeln!(f)?;
     }
-    writeln!(f, "  workspace {} bytes", kernel.workspace_bytes)
+    Ok(())
+}
+
+fn write_launch(f: &mut fmt::Formatter<'_>, kernel: &KernelPlan, persists: &str) -> fmt::Result {
+    let [x, y, z] = kernel.grid;
+    writeln!(
+        f,
+        "  launch    grid {x}×{y}×{z}{persists}, {} threads, cluster {}, {} bytes of shared memory",
+        kernel.block, kernel.cluster, kernel.shared_bytes
+    )
 }
 
 /// A problem in one line.

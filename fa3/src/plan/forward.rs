@@ -3,7 +3,7 @@
 use fa3_kernels::ForwardParams;
 use fa3_sys::Arch;
 
-use super::{CpuPlan, Execution, KernelPlan, Tile, heuristics, maps};
+use super::{CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, Tile, heuristics, maps};
 use crate::{CudaTarget, Dims, Error, Problem, Result, Target};
 
 pub(super) fn execution(target: &Target, problem: &Problem, dims: &Dims) -> Result<Execution> {
@@ -11,12 +11,12 @@ pub(super) fn execution(target: &Target, problem: &Problem, dims: &Dims) -> Resu
         return Ok(Execution::Nothing);
     }
     match target {
-        Target::Cuda(cuda) => kernel(cuda, problem, dims).map(Execution::Kernel),
+        Target::Cuda(cuda) => gpu(cuda, problem, dims).map(Execution::Gpu),
         Target::Cpu(cpu) => Ok(Execution::Cpu(CpuPlan::forward(cpu))),
     }
 }
 
-fn kernel(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Result<KernelPlan> {
+fn gpu(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Result<GpuPlan> {
     let options = &problem.options;
     let too_many = || {
         Error::argument(
@@ -45,21 +45,15 @@ fn kernel(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Result<KernelP
         section: field(choice.section as usize)?,
         causal: i32::from(options.causal),
     };
-    Ok(KernelPlan {
+    let launch = KernelPlan {
         symbol: kernel.symbol(),
         arch: Arch::Sm90a,
-        tile: Tile {
-            m: kernel.tile_m(),
-            n: kernel.tile_n,
-            stages: kernel.stages,
-            consumers: kernel.consumers,
-        },
         grid: [choice.grid, 1, 1],
         block: kernel.threads(),
         cluster: 1,
         shared_bytes: kernel.shared_bytes(),
-        workspace_bytes: 0,
-        maps,
-        params,
-    })
+    };
+    let tile =
+        Tile { m: kernel.tile_m(), n: kernel.tile_n, stages: kernel.stages, consumers: kernel.consumers };
+    Ok(GpuPlan { forward: ForwardPlan { kernel: launch, tile, maps, params }, workspace_bytes: 0 })
 }

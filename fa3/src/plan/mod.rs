@@ -3,16 +3,15 @@
 mod cpu;
 mod display;
 mod forward;
+mod gpu;
 pub(crate) mod heuristics;
 pub(crate) mod maps;
 mod work;
 
-use fa3_kernels::ForwardParams;
-use fa3_sys::Arch;
-
 use crate::{Dims, Problem, Result, Target};
 
 pub use cpu::CpuPlan;
+pub use gpu::{ForwardPlan, GpuPlan, KernelPlan, Tile};
 pub use maps::MapSlot;
 pub use work::Work;
 
@@ -23,8 +22,8 @@ pub use work::Work;
 /// use fa3::{CudaTarget, DType, Execution, Options, Plan, Problem, Sizes, Target};
 /// let problem = Problem::dense(DType::Bf16, Sizes::new(2, 1024, 16, 128), Options::default());
 /// let plan = Plan::forward(&Target::Cuda(CudaTarget::H200), &problem)?;
-/// let Execution::Kernel(kernel) = plan.execution() else { panic!("a kernel takes this") };
-/// assert_eq!(kernel.symbol, "fa3_fwd_sm90_bf16_d128_m128");
+/// let Execution::Gpu(gpu) = plan.execution() else { panic!("a kernel takes this") };
+/// assert_eq!(gpu.forward.kernel.symbol, "fa3_fwd_sm90_bf16_d128_m128");
 /// assert_eq!(plan.workspace_bytes(), 0);
 /// println!("{plan}");
 /// # Ok::<(), fa3::Error>(())
@@ -44,48 +43,10 @@ pub struct Plan {
 pub enum Execution {
     /// O has no element: nothing runs.
     Nothing,
-    /// One kernel.
-    Kernel(KernelPlan),
+    /// Kernels of a GPU.
+    Gpu(GpuPlan),
     /// The CPU, in blocks.
     Cpu(CpuPlan),
-}
-
-/// One kernel launch, its addresses left open.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelPlan {
-    /// The kernel's name.
-    pub symbol: String,
-    /// The architecture it is built for.
-    pub arch: Arch,
-    /// The tile that a CTA works on.
-    pub tile: Tile,
-    /// CTAs in each dimension of the grid.
-    pub grid: [u32; 3],
-    /// Threads a CTA.
-    pub block: u32,
-    /// CTAs a cluster.
-    pub cluster: u32,
-    /// Dynamic shared memory a CTA, bytes.
-    pub shared_bytes: u32,
-    /// Bytes of workspace.
-    pub workspace_bytes: usize,
-    /// The tensor maps, in the order of the kernel's parameters.
-    pub maps: Vec<MapSlot>,
-    /// The parameter block that follows the maps; the address of the LSE is filled in when bound.
-    pub params: ForwardParams,
-}
-
-/// The tile of a forward kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tile {
-    /// Rows of Q.
-    pub m: u32,
-    /// Keys a step.
-    pub n: u32,
-    /// Stages of the K ring and of the V ring.
-    pub stages: u32,
-    /// Consumer warpgroups.
-    pub consumers: u32,
 }
 
 impl Plan {
@@ -130,7 +91,7 @@ impl Plan {
     /// Bytes of workspace that binding needs.
     pub fn workspace_bytes(&self) -> usize {
         match &self.execution {
-            Execution::Kernel(kernel) => kernel.workspace_bytes,
+            Execution::Gpu(gpu) => gpu.workspace_bytes,
             Execution::Nothing | Execution::Cpu(_) => 0,
         }
     }

@@ -60,7 +60,7 @@ fn check(symbol: &str) -> Result<(), Failed> {
     for case in cases(Set::Full) {
         let plan = Plan::forward(&card.target(), &case.problem()).ok();
         let launches = |plan: &Plan| match plan.execution() {
-            Execution::Kernel(kernel) => kernel.symbol == symbol,
+            Execution::Gpu(gpu) => gpu.forward.kernel.symbol == symbol,
             _ => false,
         };
         if plan.as_ref().is_some_and(launches) {
