@@ -11,7 +11,10 @@ fn entries() -> impl Iterator<Item = &'static KernelEntry> {
 }
 
 fn compile(entry: &KernelEntry) -> Result<Program, String> {
-    let program = ptx::parse(entry.ptx).and_then(|module| Program::compile(&module, entry.symbol));
+    let text = fa3_kernels::ptx(entry.symbol, entry.arch)
+        .or_else(|_| fa3_tma::kernels::ptx(entry.symbol, entry.arch))
+        .map_err(|missing| missing.to_string())?;
+    let program = ptx::parse(text).and_then(|module| Program::compile(&module, entry.symbol));
     program.map_err(|error| format!("{}: {error}", entry.symbol))
 }
 

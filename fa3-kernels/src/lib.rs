@@ -41,7 +41,7 @@ pub fn missing() -> &'static [Missing] {
     embedded::MISSING
 }
 
-/// Why [`entry`] has nothing to return.
+/// Why [`entry`] and [`ptx`] have nothing to return.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// The kernel is in the table, but its artefact is not embedded.
@@ -63,12 +63,24 @@ pub enum EntryError {
 /// [`EntryError::Missing`] when it was not built or was built from other sources;
 /// [`EntryError::Unknown`] when the table has no such kernel.
 pub fn entry(symbol: &str, arch: Arch) -> Result<&'static KernelEntry, EntryError> {
-    if let Some(entry) = entries().iter().find(|entry| entry.symbol == symbol && entry.arch == arch) {
-        return Ok(entry);
-    }
+    let found = entries().iter().find(|entry| entry.symbol == symbol && entry.arch == arch);
+    found.ok_or_else(|| not_embedded(symbol, arch))
+}
+
+/// The PTX that the kernel of that name and architecture was assembled from, with line information.
+/// A program that never calls this is linked without any.
+///
+/// # Errors
+/// Those of [`entry`].
+pub fn ptx(symbol: &str, arch: Arch) -> Result<&'static str, EntryError> {
+    let found = embedded::PTX.iter().find(|ptx| ptx.symbol == symbol && ptx.arch == arch);
+    found.map(|ptx| ptx.text).ok_or_else(|| not_embedded(symbol, arch))
+}
+
+fn not_embedded(symbol: &str, arch: Arch) -> EntryError {
     match missing().iter().find(|missing| missing.symbol == symbol && missing.arch == arch) {
-        Some(missing) => Err((*missing).into()),
-        None => Err(EntryError::Unknown { symbol: symbol.to_owned(), arch }),
+        Some(missing) => (*missing).into(),
+        None => EntryError::Unknown { symbol: symbol.to_owned(), arch },
     }
 }
 
@@ -112,6 +124,10 @@ mod tests {
         for unit in units {
             let found = entry(&unit.symbol, Arch::Sm90a);
             assert!(!matches!(found, Err(EntryError::Unknown { .. })), "{}", unit.symbol);
+            match (found, ptx(&unit.symbol, Arch::Sm90a)) {
+                (Ok(_), Ok(text)) => assert!(text.contains(&unit.symbol)),
+                (entry, ptx) => assert_eq!(entry.map(|_| ()), ptx.map(|_| ())),
+            }
         }
         assert!(matches!(entry("nothing", Arch::Sm90a), Err(EntryError::Unknown { .. })));
     }

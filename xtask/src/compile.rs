@@ -1,7 +1,7 @@
 //! Compiling one kernel for one architecture.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) struct Cost {
     pub(crate) peak_bytes: u64,
 }
 
-/// Compiles to PTX, assembles that PTX, checks the result and installs the artefact's three files.
+/// Compiles to PTX, assembles that PTX, checks the result, compresses it and installs the artefact's files.
 /// A kernel that is refused leaves no artefact.
 pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Result<(Resources, Cost)> {
     let Job { package, unit, arch, hash } = job;
@@ -85,6 +85,8 @@ pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Resu
         return Err(refuse(reasons));
     }
 
+    let fatbin = folder.join("kernel.fatbin");
+    compress(workspace, toolkit, &cubin, *arch, &fatbin)?;
     let manifest = Manifest {
         symbol: unit.symbol.clone(),
         arch: *arch,
@@ -94,6 +96,7 @@ pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Resu
     let target = installed.cubin.parent().map(PathBuf::from).unwrap_or_default();
     fs::create_dir_all(&target).at(&target)?;
     fs::copy(&cubin, &installed.cubin).at(&installed.cubin)?;
+    fs::copy(&fatbin, &installed.fatbin).at(&installed.fatbin)?;
     fs::write(&installed.ptx, text).at(&installed.ptx)?;
     fs::write(&installed.manifest, manifest.to_string()).at(&installed.manifest)?;
     let cost = Cost {
@@ -101,6 +104,16 @@ pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Resu
         peak_bytes: compiled.peak_bytes.max(assembled.peak_bytes),
     };
     Ok((report.resources, cost))
+}
+
+/// Wraps a cubin into a fat binary as small as it gets; the driver unpacks it when it loads it (CUDA Compiler
+/// Driver NVCC, "--compress-mode").
+fn compress(workspace: &Workspace, toolkit: &Toolkit, cubin: &Path, arch: Arch, fatbin: &Path) -> Result<()> {
+    let mut command = Command::new(toolkit.tool(workspace, "fatbinary")?);
+    command.args(["-64", "--compress-mode=size"]).arg(format!("--create={}", fatbin.display()));
+    let sm = arch.target().trim_start_matches("sm_");
+    command.arg(format!("--image3=kind=elf,sm={sm},file={}", cubin.display()));
+    process::output(command).map(drop)
 }
 
 /// Checks an artefact that is already there.
@@ -117,7 +130,7 @@ pub(crate) fn verify(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Res
 fn missing_instructions(
     workspace: &Workspace,
     toolkit: &Toolkit,
-    cubin: &std::path::Path,
+    cubin: &Path,
     unit: &Unit,
 ) -> Result<Vec<String>> {
     if unit.expect_sass.is_empty() {

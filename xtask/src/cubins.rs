@@ -174,7 +174,7 @@ fn remove_unlisted(workspace: &Workspace, crates: &[KernelCrate]) -> Result<()> 
                 .iter()
                 .filter(|unit| unit.arches.contains(&arch))
                 .map(|unit| Files::of(&root, arch, &unit.symbol))
-                .flat_map(|files| [files.cubin, files.ptx, files.manifest])
+                .flat_map(|files| [files.cubin, files.fatbin, files.ptx, files.manifest])
                 .collect();
             let folder = folder(&root).join(arch.target());
             if !folder.is_dir() {

@@ -82,7 +82,7 @@ fn artefacts(workspace: &Workspace) -> Result<()> {
                 match up_to_date(&files, &source_hash(&roots, unit, arch)?) {
                     Ok(Ok(_)) => {
                         current += 1;
-                        bytes += fs::metadata(&files.cubin).map_or(0, |data| data.len());
+                        bytes += fs::metadata(&files.fatbin).map_or(0, |data| data.len());
                     }
                     Ok(Err(MissingReason::NotBuilt)) => unbuilt.push(unit.symbol.as_str()),
                     Ok(Err(MissingReason::Stale)) | Err(_) => stale.push(unit.symbol.as_str()),

@@ -30,7 +30,7 @@ fn subject() -> &'static ForwardKernel {
 }
 
 fn text() -> Text {
-    Text::new(fa3_kernels::entry(&subject().symbol(), Arch::Sm90a).unwrap().ptx)
+    Text::new(fa3_kernels::ptx(&subject().symbol(), Arch::Sm90a).unwrap())
 }
 
 /// What a run of `text` ends with: four tiles of keys, two tiles of queries for one CTA.

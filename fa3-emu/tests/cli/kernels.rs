@@ -10,8 +10,8 @@ use crate::command::{fa3_emu, scratch};
 /// Two boxes of 32 bytes from a tensor of 64, through a ring of two stages.
 #[test]
 fn a_kernel_of_fa3_tma_brings_what_the_tensor_map_says() {
-    let entry = fa3_tma::kernels::kernel("stream_1d_2", Arch::Sm90a).unwrap();
-    let ptx = scratch("stream_1d_2.ptx", entry.ptx);
+    let text = fa3_tma::kernels::ptx("stream_1d_2", Arch::Sm90a).unwrap();
+    let ptx = scratch("stream_1d_2.ptx", text);
     let contents: Vec<u8> = (1..=64).collect();
     let tensor = scratch("tensor.bin", &contents);
     let map =
@@ -47,8 +47,8 @@ fn a_kernel_of_fa3_tma_brings_what_the_tensor_map_says() {
 fn a_forward_kernel_runs_from_the_command_line() {
     let wanted = |row: &&ForwardKernel| row.head_dim == 64 && row.operand == Operand::F16;
     let kernel = forward_kernels().find(wanted).unwrap();
-    let entry = fa3_kernels::entry(&kernel.symbol(), Arch::Sm90a).unwrap();
-    let ptx = scratch("forward.ptx", entry.ptx);
+    let text = fa3_kernels::ptx(&kernel.symbol(), Arch::Sm90a).unwrap();
+    let ptx = scratch("forward.ptx", text);
     let ones = scratch("ones.bin", half::f16::ONE.to_le_bytes().repeat(64 * 64));
     let boxes = kernel.boxes();
     let map = |buffer: &str, box_extents: [u32; 4]| {

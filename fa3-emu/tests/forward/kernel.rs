@@ -23,8 +23,8 @@ fn map(problem: &Problem, tokens: usize, heads: usize, box_extents: [u32; 4], ad
 
 /// The program of a kernel of the table.
 pub fn compiled(kernel: &ForwardKernel) -> Program {
-    let entry = fa3_kernels::entry(&kernel.symbol(), Arch::Sm90a).unwrap();
-    Program::compile(&ptx::parse(entry.ptx).unwrap(), entry.symbol).unwrap()
+    let text = fa3_kernels::ptx(&kernel.symbol(), Arch::Sm90a).unwrap();
+    Program::compile(&ptx::parse(text).unwrap(), &kernel.symbol()).unwrap()
 }
 
 /// A launch of a kernel on a problem.

@@ -21,8 +21,8 @@ const UNTOUCHED: u8 = 0xa5;
 const ORDERS: [Order; 5] = [Order::Eager, Order::Lazy, Order::Seeded(1), Order::Seeded(2), Order::Seeded(3)];
 
 fn program(case: &Case) -> Program {
-    let entry = kernels::kernel(case.kernel, Arch::Sm90a).unwrap();
-    Program::compile(&ptx::parse(entry.ptx).unwrap(), entry.symbol).unwrap()
+    let text = kernels::ptx(case.kernel, Arch::Sm90a).unwrap();
+    Program::compile(&ptx::parse(text).unwrap(), case.kernel).unwrap()
 }
 
 /// The launch for a ring whose stages hold `tiles_a_stage` tiles each.

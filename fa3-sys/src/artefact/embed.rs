@@ -45,10 +45,10 @@ pub enum EmbedError {
     },
 }
 
-/// Writes `$OUT_DIR/artifacts.rs` with two statics: `ENTRIES: &[KernelEntry]` holds each kernel of
-/// `units` whose artefact in `crate_root/artifacts` was built from today's sources, and
-/// `MISSING: &[Missing]` says of each other one why it is not there. The crate includes that file
-/// in a module of its own.
+/// Writes `$OUT_DIR/artifacts.rs` with three statics: `ENTRIES: &[KernelEntry]` holds each kernel of
+/// `units` whose artefact in `crate_root/artifacts` was built from today's sources,
+/// `PTX: &[KernelPtx]` the PTX of the same, and `MISSING: &[Missing]` says of each other one why it
+/// is not there. The crate includes that file in a module of its own.
 ///
 /// `source_roots` are the folders that [`source_hash`] reads; take them from
 /// [`source_roots`](super::source_roots()). Prints the `cargo::rerun-if-changed` lines for them and
@@ -85,7 +85,8 @@ fn generate(
     units: &[Unit],
 ) -> Result<(Embedded, String), EmbedError> {
     let mut found = Embedded::default();
-    let (mut machine_code, mut entries, mut missing) = (String::new(), String::new(), String::new());
+    let (mut images, mut entries) = (String::new(), String::new());
+    let (mut texts, mut missing) = (String::new(), String::new());
     for unit in units {
         for &arch in unit.arches {
             let hash = source_hash(source_roots, unit, arch)?;
@@ -93,8 +94,9 @@ fn generate(
             match up_to_date(&files, &hash)? {
                 Ok(manifest) => {
                     let index = found.entries.len();
-                    machine_code.push_str(&cubin_static(index, &files.cubin)?);
-                    entries.push_str(&entry(index, &files.ptx, &manifest));
+                    images.push_str(&image(index, &files.fatbin)?);
+                    entries.push_str(&entry(index, &manifest));
+                    texts.push_str(&text(&manifest, &files.ptx));
                     found.entries.push((unit.symbol.clone(), arch));
                 }
                 Err(why) => {
@@ -113,17 +115,19 @@ fn generate(
     let aligned = if found.entries.is_empty() {
         ""
     } else {
-        "/// The alignment of an ELF image's widest header field and more: the driver reads it in place.\n\
+        "/// The alignment of an image's widest header field and more: the driver reads it in place.\n\
          #[repr(C, align(64))]\nstruct Aligned<const N: usize>([u8; N]);\n\n"
     };
-    let text = format!(
-        "{aligned}{machine_code}\
+    let generated = format!(
+        "{aligned}{images}\
          /// The kernels whose artefacts are up to date.\n\
          pub static ENTRIES: &[fa3_sys::artefact::KernelEntry] = &[\n{entries}];\n\n\
+         /// Their PTX.\n\
+         pub static PTX: &[fa3_sys::artefact::KernelPtx] = &[\n{texts}];\n\n\
          /// The kernels that are not embedded, and why.\n\
          pub static MISSING: &[fa3_sys::artefact::Missing] = &[\n{missing}];\n"
     );
-    Ok((found, text))
+    Ok((found, generated))
 }
 
 /// The manifest, when the artefact is complete and built from the sources that `hash` stands for
@@ -132,7 +136,7 @@ fn generate(
 /// # Errors
 /// [`EmbedError`] when the manifest cannot be read or is malformed.
 pub fn up_to_date(files: &Files, hash: &str) -> Result<Result<Manifest, MissingReason>, EmbedError> {
-    if ![&files.cubin, &files.ptx, &files.manifest].iter().all(|path| path.is_file()) {
+    if !files.embedded().iter().all(|path| path.is_file()) {
         return Ok(Err(MissingReason::NotBuilt));
     }
     let path = files.manifest.clone();
@@ -143,23 +147,30 @@ pub fn up_to_date(files: &Files, hash: &str) -> Result<Result<Manifest, MissingR
     Ok(if manifest.source_hash == hash { Ok(manifest) } else { Err(MissingReason::Stale) })
 }
 
-fn cubin_static(index: usize, cubin: &Path) -> Result<String, EmbedError> {
-    let path = cubin.to_path_buf();
-    let length = fs::metadata(cubin).map_err(|source| EmbedError::File { path, source })?.len();
-    Ok(format!("static CUBIN_{index}: Aligned<{length}> = Aligned(*include_bytes!({cubin:?}));\n"))
+fn image(index: usize, fatbin: &Path) -> Result<String, EmbedError> {
+    let path = fatbin.to_path_buf();
+    let length = fs::metadata(fatbin).map_err(|source| EmbedError::File { path, source })?.len();
+    Ok(format!("static IMAGE_{index}: Aligned<{length}> = Aligned(*include_bytes!({fatbin:?}));\n"))
 }
 
-fn entry(index: usize, ptx: &Path, manifest: &Manifest) -> String {
+fn entry(index: usize, manifest: &Manifest) -> String {
     let Manifest { symbol, arch, source_hash, resources } = manifest;
     format!(
         "    fa3_sys::artefact::KernelEntry {{\n\
         \x20       symbol: {symbol:?},\n\
         \x20       arch: fa3_sys::Arch::{arch:?},\n\
-        \x20       cubin: &CUBIN_{index}.0,\n\
-        \x20       ptx: include_str!({ptx:?}),\n\
+        \x20       image: &IMAGE_{index}.0,\n\
         \x20       resources: fa3_sys::artefact::{resources:?},\n\
         \x20       source_hash: {source_hash:?},\n\
         \x20   }},\n"
+    )
+}
+
+fn text(manifest: &Manifest, ptx: &Path) -> String {
+    let Manifest { symbol, arch, .. } = manifest;
+    format!(
+        "    fa3_sys::artefact::KernelPtx {{ symbol: {symbol:?}, arch: fa3_sys::Arch::{arch:?}, \
+         text: include_str!({ptx:?}) }},\n"
     )
 }
 
@@ -177,7 +188,7 @@ mod tests {
             resources: Resources { registers: 168, ..Resources::default() },
         };
         let path = format!("artifacts/sm_90a/{symbol}");
-        folder.write(&format!("{path}.cubin"), "machine code");
+        folder.write(&format!("{path}.fatbin"), "machine code");
         folder.write(&format!("{path}.ptx"), ".version");
         folder.write(&format!("{path}.manifest"), &manifest.to_string());
     }
@@ -204,7 +215,7 @@ mod tests {
                 missing("partial", MissingReason::NotBuilt),
             ]
         );
-        assert!(text.contains("static CUBIN_0: Aligned<12>"), "{text}");
+        assert!(text.contains("static IMAGE_0: Aligned<12>"), "{text}");
         assert!(text.contains("registers: 168"), "{text}");
         assert!(text.contains("why: fa3_sys::artefact::MissingReason::Stale"), "{text}");
 
@@ -225,8 +236,9 @@ mod tests {
             pub mod fa3_sys {
                 pub enum Arch { Sm90a }
                 pub mod artefact {
-                    pub struct KernelEntry { pub symbol: &'static str, pub arch: super::Arch, pub cubin: &'static [u8],
-                        pub ptx: &'static str, pub resources: Resources, pub source_hash: &'static str }
+                    pub struct KernelEntry { pub symbol: &'static str, pub arch: super::Arch, pub image: &'static [u8],
+                        pub resources: Resources, pub source_hash: &'static str }
+                    pub struct KernelPtx { pub symbol: &'static str, pub arch: super::Arch, pub text: &'static str }
                     pub struct Resources { pub registers: u32, pub static_shared_bytes: u32, pub stack_bytes: u32,
                         pub spill_bytes: u32 }
                     pub struct Missing { pub symbol: &'static str, pub arch: super::Arch, pub why: MissingReason }

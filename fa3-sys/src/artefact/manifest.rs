@@ -1,4 +1,4 @@
-//! The text beside a cubin that says what it is: `artifacts/<arch>/<symbol>.manifest`.
+//! The text beside machine code that says what it is: `artifacts/<arch>/<symbol>.manifest`.
 
 use core::fmt;
 use std::path::{Path, PathBuf};
@@ -117,17 +117,19 @@ impl core::str::FromStr for Manifest {
     }
 }
 
-/// The three files of one kernel for one architecture.
+/// The files of one kernel for one architecture.
 ///
 /// ```
 /// use fa3_sys::{Arch, artefact::Files};
 /// let files = Files::of(std::path::Path::new("crate"), Arch::Sm90a, "copy");
-/// assert!(files.cubin.ends_with("artifacts/sm_90a/copy.cubin"));
+/// assert!(files.fatbin.ends_with("artifacts/sm_90a/copy.fatbin"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
-    /// Machine code.
+    /// Machine code, for the disassembler.
     pub cubin: PathBuf,
+    /// The same, compressed, as a fat binary.
+    pub fatbin: PathBuf,
     /// The PTX it was assembled from.
     pub ptx: PathBuf,
     /// The [`Manifest`].
@@ -139,7 +141,12 @@ impl Files {
     pub fn of(crate_root: &Path, arch: Arch, symbol: &str) -> Self {
         let folder = folder(crate_root).join(arch.target());
         let file = |extension: &str| folder.join(format!("{symbol}.{extension}"));
-        Self { cubin: file("cubin"), ptx: file("ptx"), manifest: file("manifest") }
+        Self { cubin: file("cubin"), fatbin: file("fatbin"), ptx: file("ptx"), manifest: file("manifest") }
+    }
+
+    /// The files that `embed` reads, and a packaged crate carries.
+    pub fn embedded(&self) -> [&Path; 3] {
+        [&self.fatbin, &self.ptx, &self.manifest]
     }
 }
 

@@ -1,8 +1,9 @@
 //! Kernel artefacts: what a crate that owns kernels builds, embeds and hands to the launcher.
 //!
 //! A crate describes its kernels as [`Unit`]s. The build step turns each unit and architecture
-//! into a cubin, its PTX and a manifest under `artifacts/`; the crate's build script embeds those
-//! whose source hash is today's as [`KernelEntry`] values, and lists the others as [`Missing`].
+//! into machine code, its PTX and a manifest under `artifacts/`; the crate's build script embeds
+//! those whose source hash is today's as [`KernelEntry`] and [`KernelPtx`] values, and lists the
+//! others as [`Missing`].
 
 pub mod manifest;
 
@@ -55,14 +56,24 @@ pub struct KernelEntry {
     pub symbol: &'static str,
     /// The one architecture it runs on.
     pub arch: Arch,
-    /// Machine code, for `cuModuleLoadData`.
-    pub cubin: &'static [u8],
-    /// The PTX it was assembled from, with line information.
-    pub ptx: &'static str,
+    /// Machine code, for `cuModuleLoadData`: a fat binary that holds one cubin, compressed.
+    pub image: &'static [u8],
     /// What the compiler said of it.
     pub resources: Resources,
     /// The hash of the sources and flags it was built from, in hexadecimal.
     pub source_hash: &'static str,
+}
+
+/// The PTX that an embedded kernel was assembled from. It is no part of [`KernelEntry`], so that
+/// the linker leaves it out of programs that launch kernels and never ask for their PTX.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelPtx {
+    /// The kernel's name.
+    pub symbol: &'static str,
+    /// The architecture it was compiled for.
+    pub arch: Arch,
+    /// The PTX, with line information.
+    pub text: &'static str,
 }
 
 /// Why a kernel of the table is not embedded.

@@ -43,7 +43,7 @@ impl Drop for Loaded {
 }
 
 impl Module {
-    /// Loads the cubin of an embedded kernel. Loading takes long; the caller keeps the result.
+    /// Loads the machine code of an embedded kernel. Loading takes long; the caller keeps the result.
     ///
     /// # Errors
     /// [`DriverError::WrongArch`] unless the entry was built for the context's architecture;
@@ -60,7 +60,7 @@ impl Module {
             });
         }
         let _span = tracing::debug_span!("load", kernel = kernel.symbol, arch = %kernel.arch).entered();
-        Self::load_image(context, kernel.cubin)
+        Self::load_image(context, kernel.image)
     }
 
     /// Loads a cubin, a fat binary, or PTX text, which the driver assembles (a NUL at its end is

@@ -196,8 +196,7 @@ fn a_kernel_for_another_architecture_is_refused() {
     let entry = KernelEntry {
         symbol: "add_value",
         arch: other,
-        cubin: PTX.as_bytes(),
-        ptx: PTX,
+        image: PTX.as_bytes(),
         resources: Resources::default(),
         source_hash: "",
     };

@@ -106,8 +106,8 @@ fn bytes<'a>(argument: &Argument<'a>) -> &'a [u8] {
 
 fn compile(kernel: &KernelPlan) -> Result<Program> {
     let _span = tracing::debug_span!("compile", kernel = kernel.symbol, arch = %kernel.arch).entered();
-    let entry = fa3_kernels::entry(&kernel.symbol, kernel.arch)?;
-    let program = ptx::parse(entry.ptx).and_then(|module| Program::compile(&module, entry.symbol));
+    let text = fa3_kernels::ptx(&kernel.symbol, kernel.arch)?;
+    let program = ptx::parse(text).and_then(|module| Program::compile(&module, &kernel.symbol));
     program.map_err(|source| Error::NotEmulated { kernel: kernel.symbol.clone(), source })
 }
 

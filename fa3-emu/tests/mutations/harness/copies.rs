@@ -29,8 +29,8 @@ pub fn subjects() -> impl Iterator<Item = Subject> {
 }
 
 fn subject(symbol: &'static str, cases: &[(&'static Case, u32, bool)]) -> Subject {
-    let entry = kernels::kernel(symbol, Arch::Sm90a).unwrap();
-    let program = Program::compile(&ptx::parse(entry.ptx).unwrap(), entry.symbol).unwrap();
+    let text = kernels::ptx(symbol, Arch::Sm90a).unwrap();
+    let program = Program::compile(&ptx::parse(text).unwrap(), symbol).unwrap();
     let mut problems: Vec<Problem> = cases
         .iter()
         .map(
@@ -42,7 +42,7 @@ fn subject(symbol: &'static str, cases: &[(&'static Case, u32, bool)]) -> Subjec
     problems.sort_by_key(|problem| problem.steps);
     let small = problems.iter().filter(|problem| problem.steps <= MOST_STEPS).count();
     problems.truncate(small.max(1));
-    Subject { name: entry.symbol, ptx: entry.ptx, problems }
+    Subject { name: symbol, ptx: text, problems }
 }
 
 /// The launch for a ring whose stages hold `copies` tiles each.

@@ -21,7 +21,8 @@ pub fn subjects(which: impl Fn(&ForwardKernel) -> bool) -> impl Iterator<Item = 
 /// confuse.
 fn subject(kernel: &ForwardKernel) -> Subject {
     let entry = fa3_kernels::entry(&kernel.symbol(), Arch::Sm90a).unwrap();
-    let program = Program::compile(&ptx::parse(entry.ptx).unwrap(), entry.symbol).unwrap();
+    let text = fa3_kernels::ptx(entry.symbol, entry.arch).unwrap();
+    let program = Program::compile(&ptx::parse(text).unwrap(), entry.symbol).unwrap();
     let (rows, keys) = (kernel.tile_m() as usize, kernel.tile_n as usize);
     let base = problem::Problem {
         operand: kernel.operand,
@@ -47,7 +48,7 @@ fn subject(kernel: &ForwardKernel) -> Subject {
         let launch = (prepared.launch, prepared.arguments);
         Problem::new(name, &program, launch, prepared.memory, &[prepared.o, prepared.lse])
     });
-    Subject { name: entry.symbol, ptx: entry.ptx, problems: problems.into() }
+    Subject { name: entry.symbol, ptx: text, problems: problems.into() }
 }
 
 /// Puts an infinity into one column of each panel of 64 of V for every eight keys, half a step of a
