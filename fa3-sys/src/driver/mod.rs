@@ -5,7 +5,8 @@
 //! Everything else hangs on a [`Context`], which is the device's *primary* context, so that
 //! memory and streams of other CUDA users in the process (cudarc, PyTorch) can be used as they are.
 //!
-//! Every call makes its context current on the calling thread, and leaves it so. Values are
+//! Every call makes its context current on the calling thread, and leaves it so, unless the caller has
+//! [kept](CurrentContext) another. Values are
 //! `Send` and `Sync` where the driver allows; a value dropped never panics, and an error while
 //! dropping is reported as a `tracing` event.
 //!
@@ -29,6 +30,7 @@
 mod buffer;
 mod config;
 mod context;
+mod current;
 mod device;
 mod encode;
 mod error;
@@ -46,6 +48,7 @@ mod symbols;
 pub use buffer::Buffer;
 pub use config::{LaunchConfig, LaunchError, LaunchLimits};
 pub use context::Context;
+pub use current::CurrentContext;
 pub use device::{DeviceInfo, devices};
 pub use encode::EncodeError;
 #[doc(hidden)]

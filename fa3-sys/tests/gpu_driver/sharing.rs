@@ -1,7 +1,8 @@
 //! One primary context for this crate and `cudarc`, and the device's description.
 
+use cudarc::driver::result::ctx;
 use cudarc::driver::{CudaContext, DevicePtr as _};
-use fa3_sys::driver::{Buffer, Context, DevicePtr, DriverError, Stream, devices, probe};
+use fa3_sys::driver::{Buffer, Context, CurrentContext, DevicePtr, DriverError, Stream, devices, probe};
 
 use super::kernels::open;
 
@@ -44,6 +45,29 @@ fn memory_outlives_one_of_two_contexts() {
     // Values made with either are of one context.
     let other = Stream::new(&first).unwrap();
     assert_eq!(buffer.to_vec::<u8>(&other).unwrap(), [5; 8]);
+}
+
+#[test]
+fn a_kept_context_is_current_again() {
+    let (_turn, context, _) = open();
+    let own = context.cudarc().cu_ctx();
+    // A thread without a context has none afterwards.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let kept = CurrentContext::save().unwrap();
+            context.bind().unwrap();
+            assert_eq!(ctx::get_current().unwrap(), Some(own));
+            drop(kept);
+            assert_eq!(ctx::get_current().unwrap(), None);
+        });
+    });
+    // One with a context has it.
+    context.bind().unwrap();
+    let kept = CurrentContext::save().unwrap();
+    // SAFETY: null makes none current.
+    unsafe { ctx::set_current(core::ptr::null_mut()).unwrap() };
+    drop(kept);
+    assert_eq!(ctx::get_current().unwrap(), Some(own));
 }
 
 #[test]
