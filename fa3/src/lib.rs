@@ -35,6 +35,8 @@
 
 pub mod backend;
 pub mod binding;
+#[cfg(feature = "capi")]
+mod capi;
 #[cfg(feature = "cpu")]
 mod cpu;
 #[cfg(feature = "cuda")]

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 enum Part {
     /// The repository's own rules.
     Tidy,
-    /// `cargo fmt --check`, and clang-format on device code.
+    /// `cargo fmt --check`, and clang-format on device code and C.
     Fmt,
     /// Every kernel, with the checks of `cargo xtask cubins`.
     Cubins,

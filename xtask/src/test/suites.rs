@@ -15,11 +15,11 @@ pub(crate) fn command(command: Command) -> Result<Tally> {
     Ok(Tally::of(success))
 }
 
-/// `cargo fmt` and, on device code, clang-format: nothing to change.
+/// `cargo fmt` and, on device code and C, clang-format: nothing to change.
 pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
     let mut tally = command(workspace.cargo(["fmt", "--all", "--check"]))?;
     let mut list = Command::new("git");
-    list.current_dir(&workspace.root).args(["ls-files", "*.cu", "*.cuh"]);
+    list.current_dir(&workspace.root).args(["ls-files", "*.cu", "*.cuh", "*.c", "*.h"]);
     let sources = output(list)?;
     let mut format = Command::new(toolkit::clang_format(workspace)?);
     format.current_dir(&workspace.root).args(["--dry-run", "-Werror"]).args(sources.lines());
