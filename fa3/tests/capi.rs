@@ -35,7 +35,8 @@ fn library() -> &'static Path {
         let files = messages.filter(|message: &serde_json::Value| message["target"]["name"] == "fa3");
         let files = files.filter_map(|message| message["filenames"].as_array().cloned()).flatten();
         let files = files.filter_map(|file| file.as_str().map(PathBuf::from));
-        files.filter(|file| file.ends_with("libfa3.so")).last().expect("cargo names the library")
+        let mut files = files.filter(|file| file.ends_with("libfa3.so"));
+        files.next().unwrap_or_else(|| panic!("{cargo:?} names no library"))
     })
 }
 

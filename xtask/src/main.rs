@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask COMMAND`.
 
 mod bench;
+mod capi;
 mod compile;
 mod cubins;
 mod devices;
@@ -30,6 +31,7 @@ enum Command {
     Test(test::Arguments),
     TestGpu(test_gpu::Arguments),
     Bench(bench::Arguments),
+    Capi(capi::Arguments),
     /// Says what is there, what is missing, and what to do.
     Doctor,
 }
@@ -43,6 +45,7 @@ fn start(command: Command) -> error::Result<ExitCode> {
         Command::Test(arguments) => test::main(&workspace, &arguments),
         Command::TestGpu(arguments) => test_gpu::main(&workspace, &arguments),
         Command::Bench(arguments) => bench::main(&workspace, &arguments),
+        Command::Capi(arguments) => capi::main(&workspace, &arguments).map(done),
         Command::Doctor => doctor::main(&workspace).map(done),
     }
 }

@@ -23,6 +23,7 @@ pub(crate) struct Workspace {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     pub(crate) license: Option<String>,
     manifest_path: PathBuf,
     pub(crate) targets: Vec<Target>,

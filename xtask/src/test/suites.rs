@@ -52,14 +52,15 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     ]))
 }
 
-/// Unit, integration and documentation tests, with the default features, the emulator and the shared cases.
+/// Unit, integration and documentation tests, with the default features, the emulator, the shared cases and
+/// the C API.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
     test_command(workspace.cargo([
         "test",
         "--workspace",
         "--no-fail-fast",
         "--features",
-        "fa3/testing,fa3/emu",
+        "fa3/testing,fa3/emu,fa3/capi",
     ]))
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
     }
     tally += report("all test data together at most 8 MB", &rules::data_total(&files));
     tally += report("every needed file exists and says something", &absent(workspace, &files));
-    tally += report("the README's program is the one that fa3's README has tested", &untested(&files));
+    tally += report("the README's programs are those that fa3's README has tested", &untested(&files));
     tally += report("every package has the licence of the project", &licences(workspace));
     tally += report("every kernel source is in its crate's table, and the other way round", &tables(&files));
     Ok(tally)
@@ -71,13 +71,21 @@ fn absent(workspace: &Workspace, files: &[File]) -> Vec<String> {
     needed.filter(|path| !exists(path)).collect()
 }
 
-/// The root README's program, unless it stands in fa3's README, whose programs are run as tests.
+/// Those of the root README's programs that do not stand in fa3's README, whose programs are run as tests.
 fn untested(files: &[File]) -> Vec<String> {
     let text = |path| files.iter().find(|file| file.path == path).and_then(File::text).unwrap_or_default();
-    let (_, rest) = text("README.md").split_once("```rust\n").unwrap_or_default();
-    let (program, _) = rest.split_once("```").unwrap_or_default();
-    let tested = !program.is_empty() && text("fa3/README.md").contains(program);
-    if tested { Vec::new() } else { vec!["README.md and fa3/README.md differ".to_owned()] }
+    let program = |language: &str| {
+        let (_, rest) = text("README.md").split_once(&format!("```{language}\n")).unwrap_or_default();
+        rest.split_once("```").map_or("", |(program, _)| program)
+    };
+    let differs = |language: &&str| {
+        let program = program(language);
+        program.is_empty() || !text("fa3/README.md").contains(program)
+    };
+    let differing = ["rust", "c"].into_iter().filter(differs);
+    differing
+        .map(|language| format!("README.md and fa3/README.md differ in their {language} program"))
+        .collect()
 }
 
 fn licences(workspace: &Workspace) -> Vec<String> {
