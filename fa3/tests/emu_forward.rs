@@ -12,7 +12,7 @@ mod run;
 #[path = "common/taken.rs"]
 mod taken;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
@@ -23,6 +23,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The kernels that have run.
 static RAN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// SMs: a kernel that persists has all tiles on one, or some, or one.
+const SMS: [u32; 4] = [1, 2, 3, CudaTarget::H200.sms];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -36,18 +38,29 @@ fn main() -> ExitCode {
 }
 
 fn check(case: &Case) -> Result<(), Failed> {
-    // A kernel that persists has all tiles on one SM, or some, or one.
-    let sms = [1, 2, 3, CudaTarget::H200.sms][(case.seed % 4) as usize];
-    let target = CudaTarget { sms, ..CudaTarget::H200 };
+    let number = (case.seed % 4) as usize;
+    let target = CudaTarget { sms: SMS[number], ..CudaTarget::H200 };
     let Some(plan) = taken::plan(&Target::Cuda(target), case)? else { return Ok(()) };
-    let device = |order, threads| Device::emulated(target, Options { order, threads, ..Options::default() });
-    let others = [device(Order::Lazy, 2)?, device(Order::Seeded(case.seed), 1)?];
-    alike::alike(&device(Order::Eager, 1)?, &others, case).map_err(|error| error.to_string())?;
+    let others = [device(target, Order::Lazy, 2)?, device(target, Order::Seeded(number as u64), 1)?];
+    alike::alike(&device(target, Order::Eager, 1)?, &others, case).map_err(|error| error.to_string())?;
     if let Execution::Gpu(gpu) = plan.execution() {
         let symbols = gpu.kernels().map(|kernel| kernel.symbol.clone());
         RAN.lock().unwrap_or_else(PoisonError::into_inner).extend(symbols);
     }
     Ok(())
+}
+
+/// The device of a number of SMs and an order: cases share it, for it reads each kernel once.
+fn device(target: CudaTarget, order: Order, threads: usize) -> Result<Device, fa3::Error> {
+    static OPEN: Mutex<BTreeMap<(u32, String), Device>> = Mutex::new(BTreeMap::new());
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = (target.sms, order.to_string());
+    if let Some(device) = open.get(&name) {
+        return Ok(device.clone());
+    }
+    let device = Device::emulated(target, Options { order, threads, ..Options::default() })?;
+    open.insert(name, device.clone());
+    Ok(device)
 }
 
 #[expect(clippy::print_stderr, reason = "a test program says why it fails")]

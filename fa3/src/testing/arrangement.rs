@@ -1,6 +1,6 @@
 //! Where the elements of a tensor lie in memory.
 
-use crate::Layout;
+use crate::{Layout, Operand};
 
 /// How the four tensors of a case are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,13 +22,16 @@ pub enum Arrangement {
     ExpandHeads,
     /// Contiguous, but a dimension of extent 1 has a stride that means nothing.
     OddUnit,
+    /// Each tensor in its own way, 16 bytes after a multiple of 128: Q [`Bhsd`](Self::Bhsd), K
+    /// [`Padded`](Self::Padded), V [`Fused`](Self::Fused), O [`Sbhd`](Self::Sbhd).
+    Mixed,
     /// Rows one element further apart than contiguous ones.
     OddRows,
 }
 
 impl Arrangement {
     /// Every arrangement and its name.
-    pub(super) const NAMES: [(Self, &'static str); 9] = [
+    pub(super) const NAMES: [(Self, &'static str); 10] = [
         (Self::Bshd, "bshd"),
         (Self::Bhsd, "bhsd"),
         (Self::Sbhd, "sbhd"),
@@ -37,12 +40,14 @@ impl Arrangement {
         (Self::ExpandBatch, "expand_batch"),
         (Self::ExpandHeads, "expand_heads"),
         (Self::OddUnit, "odd_unit"),
+        (Self::Mixed, "mixed"),
         (Self::OddRows, "odd_rows"),
     ];
 
-    /// The layout of a tensor; `shared` for K and V, whose slices may coincide.
-    pub(super) fn layout(self, shape: [usize; 4], shared: bool) -> Layout {
+    /// The layout of a tensor. Slices of K and V may coincide.
+    pub(super) fn layout(self, shape: [usize; 4], operand: Operand) -> Layout {
         let [b, s, h, d] = shape;
+        let shared = matches!(operand, Operand::K | Operand::V);
         let contiguous = Layout::contiguous(shape);
         let strides = match self {
             Self::Bshd => contiguous.strides,
@@ -65,9 +70,23 @@ impl Arrangement {
                 }
                 strides
             }
+            Self::Mixed => {
+                let own = match operand {
+                    Operand::Q => Self::Bhsd,
+                    Operand::K => Self::Padded,
+                    Operand::V => Self::Fused,
+                    _ => Self::Sbhd,
+                };
+                return own.layout(shape, operand);
+            }
             Self::OddRows => [s * (h * d + 1), h * d + 1, d, 1],
         };
         Layout { shape, strides }
+    }
+
+    /// Bytes between a multiple of 128 and the first element.
+    pub(super) fn offset(self) -> usize {
+        if self == Self::Mixed { 16 } else { 0 }
     }
 }
 
@@ -77,8 +96,11 @@ mod tests {
 
     #[test]
     fn elements_of_written_tensors_do_not_coincide() {
-        for (arrangement, name) in Arrangement::NAMES {
-            let layout = arrangement.layout([2, 3, 4, 8], false);
+        let operands = [Operand::Q, Operand::O];
+        for ((arrangement, name), operand) in
+            Arrangement::NAMES.into_iter().flat_map(|known| operands.map(|operand| (known, operand)))
+        {
+            let layout = arrangement.layout([2, 3, 4, 8], operand);
             let mut seen = std::collections::HashSet::new();
             let [b, s, h, d] = layout.shape;
             for index in 0..b * s * h * d {

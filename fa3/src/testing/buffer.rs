@@ -71,20 +71,21 @@ impl Elements {
 pub struct Buffer {
     /// The memory, guards included.
     pub elements: Elements,
-    /// Where the tensor begins, in elements; a multiple of 128 bytes.
+    /// Where the tensor begins, in elements; a multiple of 16 bytes.
     pub first: usize,
     /// The tensor's layout.
     pub layout: Layout,
 }
 
-/// Elements before and after the tensor.
-const GUARD: usize = 64;
-
 impl Buffer {
-    /// A tensor all NaN.
-    pub(super) fn poisoned(dtype: DType, layout: Layout) -> Self {
-        let len = layout.span().unwrap_or(0) + 2 * GUARD;
-        Self { elements: Elements::poisoned(dtype, len), first: GUARD, layout }
+    /// Elements before and after the tensor, at least: two rows of four heads.
+    pub(super) const GUARD: usize = 2048;
+
+    /// A tensor all NaN, which begins `offset` bytes after a multiple of 128.
+    pub(super) fn poisoned(dtype: DType, layout: Layout, offset: usize) -> Self {
+        let first = Self::GUARD + offset / dtype.size();
+        let len = first + layout.span().unwrap_or(0) + Self::GUARD;
+        Self { elements: Elements::poisoned(dtype, len), first, layout }
     }
 
     /// Sets the elements of which `wanted(batch, token)` holds, in the order `[batch, sequence,

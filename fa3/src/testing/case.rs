@@ -1,7 +1,7 @@
 //! A case: all that decides what is computed and on what.
 
 use super::{Arrangement, Distribution};
-use crate::{DType, Layout, Options, Problem, Sequences, TensorSpec};
+use crate::{DType, Layout, Operand, Options, Problem, Sequences, TensorSpec};
 
 /// How long the sequences of a case are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -86,12 +86,18 @@ impl Default for Case {
 
 /// Something that a case asks of a backend beyond dense bf16 or f16 attention with d = dv of 64,
 /// 128 or 256. A backend either computes a case or refuses it with a typed error when planned.
+///
+/// [`F32`](Self::F32), [`HeadDim`](Self::HeadDim) and [`UnalignedStrides`](Self::UnalignedStrides) are
+/// what tensor cores and tensor maps cannot do: no kernel of ours takes them. Each of the others is a
+/// feature of its own, that a kernel has or has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Need {
     /// Q, K, V and O are f32.
     F32,
-    /// d ≠ dv, or not one of 64, 128 and 256.
+    /// d or dv is no multiple of 8, or above 256.
     HeadDim,
+    /// d ≠ dv, or d is not one of 64, 128 and 256.
+    OtherHeadDim,
     /// Batch entries use part of K and V.
     UsedKeys,
     /// Sequences are packed.
@@ -106,7 +112,8 @@ pub enum Need {
     Alibi,
     /// A scale that is not above zero: the largest product is not the largest score.
     NonPositiveScale,
-    /// A stride between rows, heads or batch entries that is no multiple of 16 bytes.
+    /// A stride between rows, heads or batch entries, of which there are several, that is no multiple of
+    /// 16 bytes.
     UnalignedStrides,
     /// A stride of zero between slices.
     ZeroStride,
@@ -119,15 +126,15 @@ pub enum Need {
 impl Case {
     /// The problem that this case poses.
     pub fn problem(&self) -> Problem {
-        let spec = |s, h, d, shared| TensorSpec {
+        let spec = |s, h, d, operand| TensorSpec {
             dtype: self.dtype,
-            layout: self.arrangement.layout([self.batch, s, h, d], shared),
+            layout: self.arrangement.layout([self.batch, s, h, d], operand),
         };
         Problem {
-            q: spec(self.sq, self.heads_q, self.d, false),
-            k: spec(self.sk, self.heads_k, self.d, true),
-            v: spec(self.sk, self.heads_k, self.dv, true),
-            o: spec(self.sq, self.heads_q, self.dv, false),
+            q: spec(self.sq, self.heads_q, self.d, Operand::Q),
+            k: spec(self.sk, self.heads_k, self.d, Operand::K),
+            v: spec(self.sk, self.heads_k, self.dv, Operand::V),
+            o: spec(self.sq, self.heads_q, self.dv, Operand::O),
             lse: self.lse,
             sinks: self.sinks,
             alibi: self.alibi,
@@ -156,7 +163,8 @@ impl Case {
         let any = |wrong: &dyn Fn(usize) -> bool| layouts.iter().any(|layout| over(layout, wrong));
         let needs = [
             (Need::F32, self.dtype == DType::F32),
-            (Need::HeadDim, self.d != self.dv || ![64, 128, 256].contains(&self.d)),
+            (Need::HeadDim, [self.d, self.dv].iter().any(|&dim| dim % 8 != 0 || dim > 256)),
+            (Need::OtherHeadDim, self.d != self.dv || ![64, 128, 256].contains(&self.d)),
             (Need::UsedKeys, matches!(self.lengths, Lengths::UsedKeys(_))),
             (Need::Packed, matches!(self.lengths, Lengths::Packed { .. })),
             (Need::Window, window.left.is_some() || window.right.is_some()),
@@ -172,13 +180,41 @@ impl Case {
         needs.into_iter().filter(|&(_, needed)| needed).map(|(need, _)| need).collect()
     }
 
+    /// The queries and the keys of each sequence. Lengths that break their rules count as none.
+    pub fn lengths_of_sequences(&self) -> Vec<(usize, usize)> {
+        let length = |n: i64| usize::try_from(n).unwrap_or(0);
+        match &self.lengths {
+            Lengths::Dense => vec![(self.sq, self.sk); self.batch],
+            Lengths::UsedKeys(used) => used.iter().map(|&n| (self.sq, length(n.into()))).collect(),
+            Lengths::Packed { cu_q, cu_k } => {
+                let of = |cu: &[i32]| -> Vec<usize> {
+                    cu.windows(2).map(|pair| length(i64::from(pair[1]) - i64::from(pair[0]))).collect()
+                };
+                of(cu_q).into_iter().zip(of(cu_k)).collect()
+            }
+        }
+    }
+
+    /// The sequence that a token of Q (or of K and V) belongs to.
+    pub(super) fn sequence_of(&self, query: bool, batch: usize, token: usize) -> usize {
+        match &self.lengths {
+            Lengths::Packed { cu_q, cu_k } => {
+                let cu = if query { cu_q } else { cu_k };
+                cu.partition_point(|&start| i64::from(start) <= token as i64).saturating_sub(1)
+            }
+            Lengths::Dense | Lengths::UsedKeys(_) => batch,
+        }
+    }
+
+    /// Whether the sequence's inputs are NaN.
+    pub(super) fn is_nan(&self, sequence: usize) -> bool {
+        self.distribution == Distribution::NanNeighbours && !sequence.is_multiple_of(2)
+    }
+
     /// Multiplications of the two products, masks aside.
     pub fn products(&self) -> usize {
-        let keys = match &self.lengths {
-            Lengths::Packed { cu_k, .. } => longest(cu_k),
-            _ => self.sk,
-        };
-        self.batch * self.heads_q * self.sq * keys * (self.d + self.dv)
+        let pairs: usize = self.lengths_of_sequences().iter().map(|(queries, keys)| queries * keys).sum();
+        pairs * self.heads_q * (self.d + self.dv)
     }
 }
 

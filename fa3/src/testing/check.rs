@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::errors::{Errors, largest, rounding};
 use super::{Buffer, Case, Inputs};
 use crate::{DType, Element, reference};
 
@@ -70,6 +71,14 @@ pub enum FailureKind {
         /// Which element.
         index: usize,
     },
+    /// The reference is not a number where the inputs are.
+    #[error("the reference's {tensor} is NaN at element {index}")]
+    Undefined {
+        /// `o` or `lse`.
+        tensor: &'static str,
+        /// Which element.
+        index: usize,
+    },
     /// Memory outside the tensor was written.
     #[error("{tensor} was written outside its layout, {offset} elements after its first")]
     WrittenOutside {
@@ -108,14 +117,15 @@ impl Case {
     pub fn outputs(&self) -> Outputs {
         let rows = self.batch * self.heads_q * self.sq;
         Outputs {
-            o: Buffer::poisoned(self.dtype, self.problem().o.layout),
+            o: Buffer::poisoned(self.dtype, self.problem().o.layout, self.arrangement.offset()),
             lse: self.lse.then(|| vec![poison(); rows + 2 * GUARD]),
         }
     }
 
     /// Whether `outputs` is right. O may be off by twice the largest error of the plain
     /// low-precision computation, or by the rounding of the largest element of O where that is more;
-    /// rows that see no key must be exact.
+    /// rows that see no key must be exact. Rows of sequences that are not numbers
+    /// ([`Distribution::NanNeighbours`]) may be anything.
     ///
     /// # Errors
     /// [`Failure`] says what is wrong, and where.
@@ -134,14 +144,17 @@ impl Case {
         if outputs.o.spec() != problem.o || outputs.lse.is_some() != self.lse {
             return Err(FailureKind::Mismatch { what: "outputs" });
         }
-        let exact = reference::forward(&problem, &typed)?;
+        let mut exact = reference::forward(&problem, &typed)?;
+        let undefined = self.forget_undefined(&mut exact);
         let plain = reference::low_precision(&problem, &typed)?;
         if let Some(offset) = outputs.o.written_outside() {
             return Err(FailureKind::WrittenOutside { tensor: "o", offset });
         }
         let values = outputs.o.values();
-        let o = Errors::of("o", &values, &exact.o)?;
-        let plain_o = Errors::of("o", &plain.o, &exact.o)?;
+        let errors =
+            |tensor, actual: &[f64], expected: &[f64]| Errors::of(tensor, actual, expected, undefined);
+        let o = errors("o", &values, &exact.o)?;
+        let plain_o = errors("o", &plain.o, &exact.o)?;
         let bound = (2.0 * plain_o.max).max(rounding(self.dtype, largest(&exact.o)));
         o.within("o", bound, &values, &exact.o)?;
         zero_rows(&values, &exact.o, self.dv)?;
@@ -156,11 +169,11 @@ impl Case {
                 }
             }
             let lse: Vec<f64> = lse[GUARD..GUARD + rows].iter().map(|&value| f64::from(value)).collect();
-            let errors = Errors::of("lse", &lse, &exact.lse)?;
-            let plain_lse = Errors::of("lse", &plain.lse, &exact.lse)?;
+            let off = errors("lse", &lse, &exact.lse)?;
+            let plain_lse = errors("lse", &plain.lse, &exact.lse)?;
             lse_bound = (2.0 * plain_lse.max).max(1e-5 * (1.0 + largest(&exact.lse)));
-            errors.within("lse", lse_bound, &lse, &exact.lse)?;
-            lse_error = errors.max;
+            off.within("lse", lse_bound, &lse, &exact.lse)?;
+            lse_error = off.max;
         }
         Ok(Report {
             max_error: o.max,
@@ -170,6 +183,27 @@ impl Case {
             lse_error,
             lse_bound,
         })
+    }
+
+    /// Expects NaN of the rows of sequences that hold NaN; whether there are any.
+    fn forget_undefined(&self, exact: &mut reference::Output) -> bool {
+        let lengths = self.lengths_of_sequences();
+        let undefined = |batch, query| {
+            let sequence = self.sequence_of(true, batch, query);
+            self.is_nan(sequence) && lengths.get(sequence).is_some_and(|&(_, keys)| keys > 0)
+        };
+        let mut any = false;
+        for batch in 0..self.batch {
+            for query in (0..self.sq).filter(|&query| undefined(batch, query)) {
+                any = true;
+                let row = (batch * self.sq + query) * self.heads_q * self.dv;
+                exact.o[row..row + self.heads_q * self.dv].fill(f64::NAN);
+                for head in 0..self.heads_q {
+                    exact.lse[(batch * self.heads_q + head) * self.sq + query] = f64::NAN;
+                }
+            }
+        }
+        any
     }
 }
 
@@ -195,75 +229,10 @@ fn poison() -> f32 {
     f32::from_bits(0x7fda_5a5a)
 }
 
-/// The largest finite magnitude.
-fn largest(values: &[f64]) -> f64 {
-    values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max)
-}
-
-/// What rounding a result of this magnitude may cost: half a unit in its last place for the 16-bit
-/// types. For f32, in which everything is computed too, sixteen of them.
-fn rounding(dtype: DType, magnitude: f64) -> f64 {
-    if magnitude == 0.0 {
-        return 0.0;
-    }
-    let steps = match dtype {
-        DType::F16 => -11,
-        DType::Bf16 => -8,
-        DType::F32 | DType::I32 => -20,
-    };
-    magnitude.log2().floor().exp2() * f64::from(steps).exp2()
-}
-
-struct Errors {
-    max: f64,
-    rmse: f64,
-    /// Where the largest error is.
-    at: usize,
-}
-
-impl Errors {
-    /// Infinities must be equal; then their error is zero.
-    fn of(tensor: &'static str, actual: &[f64], expected: &[f64]) -> Result<Self, FailureKind> {
-        let mut found = Self { max: 0.0, rmse: 0.0, at: 0 };
-        for (index, (&a, &e)) in actual.iter().zip(expected).enumerate() {
-            if a.is_nan() {
-                return Err(FailureKind::NotANumber { tensor, index });
-            }
-            let error = if a == e { 0.0 } else { (a - e).abs() };
-            found.rmse += error * error;
-            if error > found.max {
-                (found.max, found.at) = (error, index);
-            }
-        }
-        found.rmse = (found.rmse / actual.len().max(1) as f64).sqrt();
-        Ok(found)
-    }
-
-    fn within(
-        &self,
-        tensor: &'static str,
-        bound: f64,
-        actual: &[f64],
-        expected: &[f64],
-    ) -> Result<(), FailureKind> {
-        if self.max <= bound {
-            return Ok(());
-        }
-        let index = self.at;
-        Err(FailureKind::Inaccurate {
-            tensor,
-            index,
-            actual: actual[index],
-            expected: expected[index],
-            bound,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Arrangement, Elements, Lengths};
+    use crate::testing::{Arrangement, Distribution, Elements, Lengths};
 
     fn case() -> Case {
         Case {
@@ -326,7 +295,7 @@ mod tests {
     #[test]
     fn writes_outside_the_layout_are_found() {
         let dim = case().d;
-        for (index, offset) in [(63, -1), (64 + dim, dim as isize)] {
+        for (index, offset) in [(Buffer::GUARD - 1, -1), (Buffer::GUARD + dim, dim as isize)] {
             let (inputs, mut outputs) = plain(&case());
             data(&mut outputs)[index] = bf16::ZERO;
             let failure = case().check(&inputs, &outputs).unwrap_err();
@@ -342,8 +311,8 @@ mod tests {
     fn errors_beyond_the_bound_are_found() {
         let (inputs, mut outputs) = plain(&case());
         let report = case().check(&inputs, &outputs).unwrap();
-        let before = data(&mut outputs)[64];
-        data(&mut outputs)[64] = bf16::from_f64(before.to_f64() + 2.0 * report.bound);
+        let before = data(&mut outputs)[Buffer::GUARD];
+        data(&mut outputs)[Buffer::GUARD] = bf16::from_f64(before.to_f64() + 2.0 * report.bound);
         let failure = case().check(&inputs, &outputs).unwrap_err();
         assert!(matches!(failure.kind, FailureKind::Inaccurate { tensor: "o", index: 0, .. }), "{failure}");
         let (inputs, mut outputs) = plain(&case());
@@ -353,11 +322,38 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_sequences_that_are_nan_may_be_anything() {
+        let distribution = Distribution::NanNeighbours;
+        let lengths = Lengths::Packed { cu_q: vec![0, 5, 13, 20], cu_k: vec![0, 50, 100, 150] };
+        let case = Case { distribution, lengths, ..case() };
+        let (inputs, mut outputs) = plain(&case);
+        case.check(&inputs, &outputs).unwrap();
+        let row = 2 * (case.dv + 8) + 16;
+        for query in 5..13 {
+            data(&mut outputs)[Buffer::GUARD + query * row] = bf16::from_f32(7.0 * query as f32);
+        }
+        case.check(&inputs, &outputs).unwrap();
+        for query in [4, 13] {
+            let mut outputs = outputs.clone();
+            data(&mut outputs)[Buffer::GUARD + query * row] = bf16::NAN;
+            case.check(&inputs, &outputs).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn inputs_that_give_no_number_are_no_test() {
+        let (mut inputs, outputs) = plain(&case());
+        inputs.v.fill(|_, _| true, |_| f32::NAN);
+        let failure = case().check(&inputs, &outputs).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Undefined { tensor: "o", index: 0 });
+    }
+
+    #[test]
     fn a_row_without_keys_is_exactly_zero() {
         let case = Case { lengths: Lengths::UsedKeys(vec![10]), ..case() };
         let (inputs, mut outputs) = plain(&case);
         case.check(&inputs, &outputs).unwrap();
-        data(&mut outputs)[64] = bf16::from_f32(1e-6);
+        data(&mut outputs)[Buffer::GUARD] = bf16::from_f32(1e-6);
         let failure = case.check(&inputs, &outputs).unwrap_err();
         assert!(matches!(failure.kind, FailureKind::Inaccurate { bound: 0.0, .. }), "{failure}");
     }

@@ -27,11 +27,14 @@ pub enum Distribution {
     LargeValues,
     /// Q is 87 and K is −87: every score is −7569·√d, below −5·10⁴ for d of 64 and more.
     HugeNegative,
+    /// N(0, 1) in the sequences (or batch entries) number 0, 2, 4, …; NaN in Q, K and V of the others,
+    /// whose rows of O and of the LSE may be anything if they have a key at all.
+    NanNeighbours,
 }
 
 impl Distribution {
     /// Every distribution and its name.
-    pub(super) const NAMES: [(Self, &'static str); 8] = [
+    pub(super) const NAMES: [(Self, &'static str); 9] = [
         (Self::Normal, "normal"),
         (Self::Outliers, "outliers"),
         (Self::Constant, "constant"),
@@ -40,6 +43,7 @@ impl Distribution {
         (Self::Falling, "falling"),
         (Self::LargeValues, "large_values"),
         (Self::HugeNegative, "huge_negative"),
+        (Self::NanNeighbours, "nan_neighbours"),
     ];
 }
 
@@ -93,10 +97,15 @@ impl Case {
             Lengths::UsedKeys(used) => used.get(batch).is_some_and(|&n| (token as i64) < i64::from(n)),
             _ => true,
         };
+        let number =
+            |role: Role, batch, token| !self.is_nan(self.sequence_of(role == Role::Query, batch, token));
         let tensor = |layout, role, stream| {
-            let mut buffer = Buffer::poisoned(self.dtype, layout);
+            let mut buffer = Buffer::poisoned(self.dtype, layout, self.arrangement.offset());
             let mut source = Source::new(self, role, stream);
-            buffer.fill(|b, token| role == Role::Query || used(b, token), |token| source.next(token));
+            buffer.fill(
+                |b, token| (role == Role::Query || used(b, token)) && number(role, b, token),
+                |token| source.next(token),
+            );
             buffer
         };
         let (cu_q, cu_k) = match (&self.lengths, problem.sequences) {
@@ -217,6 +226,22 @@ mod tests {
         assert_eq!(case.needs(), [Need::UsedKeys]);
         let finite = case.inputs().v.values().iter().filter(|value| value.is_finite()).count();
         assert_eq!(finite, 103 * 64);
+    }
+
+    #[test]
+    fn every_other_sequence_may_be_nan() {
+        let (cu_q, cu_k) = (vec![0, 0, 30, 100], vec![0, 20, 50, 100]);
+        let lengths = Lengths::Packed { cu_q, cu_k };
+        let packed = Case { batch: 1, lengths, distribution: Distribution::NanNeighbours, ..case() };
+        let tokens = |values: Vec<f64>| -> Vec<usize> {
+            let finite = values.chunks(64).enumerate().filter(|(_, row)| row.iter().all(|v| v.is_finite()));
+            finite.map(|(token, _)| token).collect()
+        };
+        let inputs = packed.inputs();
+        assert_eq!(tokens(inputs.q.values()), (30..100).collect::<Vec<_>>());
+        assert_eq!(tokens(inputs.k.values()), (0..20).chain(50..100).collect::<Vec<_>>());
+        let dense = Case { distribution: Distribution::NanNeighbours, ..case() };
+        assert_eq!(tokens(dense.inputs().v.values()), (0..100).collect::<Vec<_>>());
     }
 
     #[test]

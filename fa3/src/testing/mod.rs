@@ -1,7 +1,10 @@
 //! The one list of cases that every backend is tested on: data, inputs made from seeds, and the
 //! check against f64.
 //!
-//! A [`Case`] prints as one line, and that line parses back into it; a [`Failure`] ends with it.
+//! A [`Case`] prints as one line, and that line parses back into it; a [`Failure`] ends with it. The
+//! features of cases meet: every head dimension with all lengths, and each other feature with each of
+//! these and with each other ([`Set::Covering`]).
+//!
 //! Inputs lie in buffers that are NaN wherever the layout has no element, so that reading outside
 //! it shows. Outputs start as NaN everywhere, so that what a kernel left out and what it wrote
 //! outside the layout both show.
@@ -24,9 +27,16 @@ mod arrangement;
 mod buffer;
 mod case;
 mod check;
+mod covering;
+mod dense;
+mod design;
+mod errors;
 mod inputs;
+mod large;
 mod list;
 mod named;
+mod options;
+mod shapes;
 mod text;
 
 pub use arrangement::Arrangement;

@@ -26,12 +26,27 @@ fn named<T: Copy>(names: &[(T, &'static str)], word: &str) -> Option<T> {
     names.iter().find(|&&(_, name)| name == word).map(|&(value, _)| value)
 }
 
+/// Numbers with commas. `+STEP*COUNT` stands for numbers that each exceed the one before by `STEP`.
 struct List<'a>(&'a [i32]);
+
+/// As few equal steps are not written as such.
+const FEWEST_STEPS: usize = 3;
 
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, value) in self.0.iter().enumerate() {
-            write!(f, "{}{value}", if n == 0 { "" } else { "," })?;
+        let step = |n: usize| -> Option<i32> {
+            let (before, here) = (self.0.get(n.checked_sub(1)?)?, self.0.get(n)?);
+            here.checked_sub(*before).filter(|&step| step >= 0)
+        };
+        let mut n = 0;
+        while let Some(value) = self.0.get(n) {
+            let comma = if n == 0 { "" } else { "," };
+            let equal = (n..).take_while(|&later| step(n).is_some() && step(later) == step(n)).count();
+            match step(n) {
+                Some(step) if equal >= FEWEST_STEPS => write!(f, "{comma}+{step}*{equal}")?,
+                _ => write!(f, "{comma}{value}")?,
+            }
+            n += if equal >= FEWEST_STEPS { equal } else { 1 };
         }
         Ok(())
     }
@@ -162,7 +177,24 @@ fn numbers(word: &str, list: &str) -> Result<Vec<i32>, CaseError> {
     if list.is_empty() {
         return Ok(Vec::new());
     }
-    list.split(',').map(|n| n.parse().map_err(|_| error(word, "a list is of numbers, with commas"))).collect()
+    let wrong = || error(word, "a list is of numbers, or of `+STEP*COUNT`, with commas");
+    let mut numbers = Vec::new();
+    for item in list.split(',') {
+        let Some((step, count)) = item.strip_prefix('+').and_then(|steps| steps.split_once('*')) else {
+            numbers.push(item.parse().map_err(|_| wrong())?);
+            continue;
+        };
+        let (step, count): (i32, usize) =
+            (step.parse().map_err(|_| wrong())?, count.parse().map_err(|_| wrong())?);
+        if count > LARGEST_EXTENT {
+            return Err(wrong());
+        }
+        for _ in 0..count {
+            let next = numbers.last().and_then(|last: &i32| last.checked_add(step)).ok_or_else(wrong)?;
+            numbers.push(next);
+        }
+    }
+    Ok(numbers)
 }
 
 #[cfg(test)]
@@ -180,8 +212,34 @@ mod tests {
     }
 
     #[test]
+    fn equal_steps_are_written_once() {
+        let case = |used: &[i32]| Case { lengths: Lengths::UsedKeys(used.to_vec()), ..Case::default() };
+        for (used, text) in [
+            (&[0, 0, 0, 0, 3, 6, 9, 9][..], "used=0,+0*3,+3*3,9"),
+            (&[5, 4, 3, 2, 7, 7, 7], "used=5,4,3,2,7,7,7"),
+            (&[i32::MIN, i32::MAX, -1], "used=-2147483648,2147483647,-1"),
+            (&[], "used="),
+        ] {
+            let line = case(used).to_string();
+            assert!(line.ends_with(text), "{line}");
+            assert_eq!(line.parse(), Ok(case(used)));
+        }
+    }
+
+    #[test]
     fn nonsense_is_refused() {
-        for line in ["bf17", "sq=x", "sq=99999999999", "cu_q=0,1", "used=1,,2", "size=3", "left=-1"] {
+        for line in [
+            "bf17",
+            "sq=x",
+            "sq=99999999999",
+            "cu_q=0,1",
+            "used=1,,2",
+            "used=+1*3",
+            "used=2147483647,+1*1",
+            "used=1,+2*9999999",
+            "size=3",
+            "left=-1",
+        ] {
             assert!(line.parse::<Case>().is_err(), "{line}");
         }
     }
