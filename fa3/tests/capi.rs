@@ -53,17 +53,16 @@ fn compile(name: &str, source: &Path) -> PathBuf {
 }
 
 /// Compiles and runs a program of `tests/capi`.
-fn run(name: &str, arguments: &[&str]) -> String {
+fn run(name: &str, arguments: &[&str]) {
     // Tests run side by side: each has a program of its own.
     let program = format!("{name}{}", arguments.concat().replace(':', "-"));
     let program = compile(&program, &Path::new(CRATE).join(format!("tests/capi/{name}.c")));
-    output(Command::new(program).args(arguments))
+    output(Command::new(program).args(arguments));
 }
 
 #[test]
 fn values_on_the_cpu() {
-    let printed = run("values", &["cpu"]);
-    assert!(printed.ends_with("\n14 problems\n"), "{printed}");
+    run("values", &["cpu", "14"]);
 }
 
 #[test]
@@ -79,8 +78,7 @@ fn many_threads_at_once() {
 #[test]
 #[cfg(feature = "emu")]
 fn values_on_the_emulator() {
-    let printed = run("values", &["emu:sm_90a"]);
-    assert!(printed.ends_with("\n4 problems\n"), "{printed}");
+    run("values", &["emu:sm_90a", "4"]);
 }
 
 /// The program in the README, whose output is what its last comment says.

@@ -1,4 +1,7 @@
-/* values DEVICE: attention through the C API against the definition, written out in double. */
+/*
+ * values DEVICE COUNT: attention through the C API against the definition, written out in double.
+ * The device takes COUNT of the problems.
+ */
 #include <math.h>
 
 #include "check.h"
@@ -269,11 +272,14 @@ static int run(const fa3_device* device, const problem* p) {
 }
 
 int main(int argc, char** argv) {
-    fa3_device* device = open_device(argv[argc - 1]);
-    size_t i, taken = 0;
+    fa3_device* device;
+    int i, taken = 0;
+    CHECK(argc == 3);
+    device = open_device(argv[1]);
     printf("%s\n", fa3_device_description(device));
-    for (i = 0; i < sizeof PROBLEMS / sizeof *PROBLEMS; ++i) taken += run(device, &PROBLEMS[i]);
+    for (i = 0; i < (int)(sizeof PROBLEMS / sizeof *PROBLEMS); ++i)
+        taken += run(device, &PROBLEMS[i]);
     fa3_device_close(device);
-    printf("%zu problems\n", taken);
+    CHECK(taken == atoi(argv[2]));
     return 0;
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::programs::{self, Program};
+use crate::capi;
 use crate::error::{At, Error, Result};
 use crate::process;
 use crate::toolkit;
@@ -29,6 +30,8 @@ pub(super) const MEMCHECK: [&str; 10] = [
 
 /// What is packed beside the tests: the main job and the timing server.
 const EXAMPLES: [&str; 2] = ["attention", "serve"];
+/// Attention on torch tensors through the C library.
+const PYTHON: &str = "torch_ctypes.py";
 const SCRIPT: &str = include_str!("run.sh");
 /// Marks a folder that an earlier call filled, and that this one may replace.
 const MARK: &str = "run";
@@ -52,6 +55,7 @@ pub(super) fn pack(workspace: &Workspace, folder: &Path, sanitize: bool) -> Resu
     for name in EXAMPLES {
         add(&programs::example(workspace, name)?, &folder.join(name))?;
     }
+    pack_c(workspace, &folder.join("capi"))?;
     if sanitize {
         pack_sanitizer(workspace, &folder.join("sanitizer.tar.gz"))?;
     }
@@ -74,6 +78,22 @@ fn add(program: &Program, to: &Path) -> Result<()> {
     process::output(command)?;
     eprintln!("{:8.1} MB  {}", fs::metadata(to).at(to)?.len() as f64 / 1e6, to.display());
     Ok(())
+}
+
+/// Packs the C library with a program of its tests and the example in Python.
+fn pack_c(workspace: &Workspace, folder: &Path) -> Result<()> {
+    capi::write(workspace, folder, false)?;
+    let package = workspace.package("fa3")?.root();
+    let example = folder.join(PYTHON);
+    fs::copy(package.join("examples").join(PYTHON), &example).at(&example)?;
+    let mut compiler = Command::new("cc");
+    compiler.arg(package.join("tests/capi/values.c")).arg("-o").arg(folder.join("values"));
+    compiler.args(["-O2", "-I"]).arg(folder).arg("-L").arg(folder).args([
+        "-lfa3",
+        "-lm",
+        "-Wl,-rpath,$ORIGIN",
+    ]);
+    process::output(compiler).map(drop)
 }
 
 /// Packs the programs and libraries of compute-sanitizer, without its documentation and headers;
@@ -106,25 +126,32 @@ mod tests {
     use super::*;
 
     /// Runs the script over programs that behave in the given ways.
+    /// Names begin with the folder, where it is not that of the tests.
     fn run(name: &str, programs: &[(&str, &str)], arguments: &[&str]) -> (Option<i32>, String) {
         let folder = std::env::temp_dir().join(format!("xtask-{}-{name}", std::process::id()));
-        fs::create_dir_all(folder.join("tests")).unwrap();
+        for folder in ["tests", "capi", "bin"].map(|name| folder.join(name)) {
+            fs::create_dir_all(folder).unwrap();
+        }
         let executable = |path: &Path, text: &str| {
             fs::write(path, text).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         };
         executable(&folder.join("run"), SCRIPT);
         for (name, body) in programs {
-            executable(&folder.join("tests").join(name), &format!("#!/bin/sh\n{body}\n"));
+            let folder = if name.contains('/') { folder.clone() } else { folder.join("tests") };
+            executable(&folder.join(name), &format!("#!/bin/sh\n{body}\n"));
         }
+        let path = std::env::var("PATH").unwrap();
         let mut command = Command::new(folder.join("run"));
         command.args(arguments).env("LIMIT", "1");
+        command.env("PATH", format!("{}:{path}", folder.join("bin").display()));
         let finished = process::measure(command).unwrap();
         fs::remove_dir_all(folder).unwrap();
         (finished.status.code(), finished.output)
     }
 
     const PASSES: &str = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'";
+    const NONE: &str = "echo 'test result: ok. 0 passed; 0 failed; 0 ignored'";
 
     #[test]
     fn the_script_sums_and_passes() {
@@ -144,9 +171,30 @@ mod tests {
         let (code, output) = run("crash", &[("a", "kill -SEGV $$"), ("b", "sleep 9"), ("c", PASSES)], &[]);
         assert_eq!((code, output.lines().last()), (Some(1), Some("3 passed, 2 failed")), "{output}");
         assert!(output.contains("timed out"), "{output}");
-        let (code, output) =
-            run("none", &[("a", "echo 'test result: ok. 0 passed; 0 failed; 0 ignored'")], &["x"]);
+        let (code, output) = run("none", &[("a", NONE)], &["x"]);
         assert_eq!((code, output.lines().last()), (Some(1), Some("0 passed, 0 failed")), "{output}");
+    }
+
+    #[test]
+    fn the_c_program_counts_as_one_and_so_does_the_example_where_torch_is() {
+        let without = ("bin/python3", "exit 1");
+        let with = ("bin/python3", "test \"$1\" = -c || test \"$1\" = capi/torch_ctypes.py");
+        let fails = ("bin/python3", "test \"$1\" = -c");
+        let (test, c) = (("a", PASSES), ("capi/values", "test \"$1\" = cuda:0"));
+        for (python, code, last) in [
+            (without, 0, "4 passed, 0 failed"),
+            (with, 0, "5 passed, 0 failed"),
+            (fails, 1, "4 passed, 1 failed"),
+        ] {
+            let (found, output) = run("c", &[test, c, python], &[]);
+            assert_eq!((found, output.lines().last()), (Some(code), Some(last)), "{output}");
+            assert_eq!(output.contains("no torch"), python == without, "{output}");
+        }
+        let (code, output) = run("c-fails", &[test, ("capi/values", "exit 1"), without], &[]);
+        assert_eq!((code, output.lines().last()), (Some(1), Some("3 passed, 1 failed")), "{output}");
+        // A filter is for names, theirs too.
+        let (code, output) = run("c-filtered", &[("a", NONE), c, with], &["values"]);
+        assert_eq!((code, output.lines().last()), (Some(0), Some("1 passed, 0 failed")), "{output}");
     }
 
     #[test]

@@ -80,6 +80,33 @@ for program in tests/*; do
     summary+="$(printf '%-32s %5d passed %4d failed %5d s  %s' "$name" "$ok" "$bad" "$((SECONDS - begin))" "$verdict")"$'\n'
 done
 
+# Runs a program that passes or fails as a whole, if the filter is in its name.
+whole() {
+    local name="$1" log="logs/$1.log" begin=$SECONDS
+    shift
+    [[ "$name" == *"${filter[*]}"* ]] || return
+    echo
+    echo "==== $name"
+    if timeout "$limit" "$@" 2>&1 | tee "$log"; then
+        passed=$((passed + 1))
+        summary+="$(printf '%-32s %5d passed %4d failed %5d s  ok' "$name" 1 0 "$((SECONDS - begin))")"$'\n'
+    else
+        failed=$((failed + 1))
+        summary+="$(printf '%-32s %5d passed %4d failed %5d s  failed' "$name" 0 1 "$((SECONDS - begin))")"$'\n'
+    fi
+}
+
+if [ -x capi/values ]; then
+    whole capi-values "${checker[@]}" capi/values cuda:0 4
+    if [ "${#checker[@]}" -gt 0 ]; then
+        summary+="capi-torch_ctypes: not run under compute-sanitizer, which would check torch"$'\n'
+    elif python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>logs/python3.log; then
+        whole capi-torch_ctypes python3 capi/torch_ctypes.py capi/libfa3.so
+    else
+        summary+="capi-torch_ctypes: not run, for python3 has no torch for this GPU"$'\n'
+    fi
+fi
+
 echo
 echo "$summary"
 echo "$passed passed, $failed failed"
