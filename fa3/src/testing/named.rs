@@ -32,6 +32,11 @@ fn huge_negative(case: Case) -> Case {
     Case { distribution: Distribution::HugeNegative, ..case }
 }
 
+/// NaN in every second sequence.
+fn nan_neighbours(case: Case) -> Case {
+    Case { distribution: Distribution::NanNeighbours, ..case }
+}
+
 pub(super) fn named() -> Vec<Case> {
     let mut list = empty_sets();
     list.extend(lengths());
@@ -82,6 +87,18 @@ fn lengths() -> Vec<Case> {
         ),
         packed(causal("varlen_empty_keys", [1, 140, 130, 2, 2, 64]), &[0, 10, 140], &[0, 0, 130]),
         packed(case("varlen_neighbours", [1, 200, 200, 2, 1, 128]), &[0, 65, 130, 200], &[0, 1, 130, 200]),
+        packed(case("no_sequence", [1, 0, 0, 2, 1, 64]), &[0], &[0]),
+        nan_neighbours(packed(
+            case("varlen_neighbours_are_nan", [1, 200, 200, 2, 1, 128]),
+            &[0, 65, 130, 200],
+            &[0, 1, 130, 200],
+        )),
+        nan_neighbours(packed(
+            causal("gqa_varlen_neighbours_are_nan", [1, 24, 500, 8, 1, 64]),
+            &[0, 1, 8, 13, 24],
+            &[0, 100, 164, 299, 500],
+        )),
+        nan_neighbours(used(case("padded_neighbours_are_nan", [3, 40, 90, 2, 1, 256]), &[81, 90, 1])),
         used(case("batch_invariance_9", [2, 1, 19_802, 14, 2, 64]), &[19_802, 9]),
         used(case("batch_invariance_10", [2, 1, 19_802, 14, 2, 64]), &[19_802, 10]),
     ]
@@ -111,6 +128,7 @@ fn options() -> Vec<Case> {
         window("window_1_0_of_3", Some(1), Some(0), [1, 3, 3, 1, 1, 64]),
         window("window_left_only", Some(100), None, [1, 300, 300, 2, 1, 64]),
         window("window_right_only", None, Some(100), [1, 300, 200, 2, 1, 128]),
+        window("window_beyond_32_bits", Some(usize::MAX), Some(1 << 40), [1, 130, 200, 1, 1, 64]),
         window("window_beyond_all_keys", Some(1), Some(1), [1, 300, 40, 1, 1, 64]),
         Case { options: softcap, ..case("softcap", [1, 130, 260, 2, 1, 64]) },
         Case { alibi: true, ..causal("alibi", [1, 130, 260, 8, 2, 64]) },

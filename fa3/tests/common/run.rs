@@ -5,7 +5,7 @@ use fa3::{Buffer, Device, Operands, Pointer, StreamHandle, Workspace};
 
 pub type Failed = Box<dyn std::error::Error>;
 
-/// Runs the case into fresh memory.
+/// Runs the case into fresh memory, with a workspace of no particular contents between guards.
 pub fn once(device: &Device, case: &Case, inputs: &Inputs) -> Result<Outputs, Failed> {
     let backend = device.backend();
     let mut outputs = case.outputs();
@@ -27,10 +27,7 @@ pub fn once(device: &Device, case: &Case, inputs: &Inputs) -> Result<Outputs, Fa
         Ok(Some(pointer))
     };
     let operands = Operands {
-        lse: lse.as_ref().map(|lse| {
-            let Pointer { address, place } = lse.pointer();
-            Pointer { address: address + (Outputs::LSE_FIRST * size_of::<f32>()) as u64, place }
-        }),
+        lse: lse.as_ref().map(|lse| later(lse.pointer(), Outputs::LSE_FIRST * size_of::<f32>())),
         sinks: array(inputs.sinks.as_deref().map(bytemuck::cast_slice))?,
         alibi: array(inputs.alibi.as_deref().map(bytemuck::cast_slice))?,
         used_k: array(inputs.used_k.as_deref().map(bytemuck::cast_slice))?,
@@ -44,7 +41,11 @@ pub fn once(device: &Device, case: &Case, inputs: &Inputs) -> Result<Outputs, Fa
         )
     };
     let plan = device.plan(&case.problem())?;
-    let binding = plan.bind(backend, &operands, Workspace::Own)?;
+    let bytes = plan.workspace_bytes();
+    let mut scratch = vec![GUARD; bytes + 2 * AROUND];
+    let workspace = upload(&scratch)?;
+    let pointer = later(workspace.pointer(), AROUND);
+    let binding = plan.bind(backend, &operands, Workspace::Caller { pointer, bytes })?;
     let stream = StreamHandle::DEFAULT;
     // SAFETY: the buffers are as large as the layouts span and live until the downloads below,
     // which wait for the stream; nothing else uses them.
@@ -54,6 +55,20 @@ pub fn once(device: &Device, case: &Case, inputs: &Inputs) -> Result<Outputs, Fa
         if let (Some(host), Some(lse)) = (&mut outputs.lse, &lse) {
             backend.download(bytemuck::cast_slice_mut(host), lse.pointer(), stream)?;
         }
+        backend.download(&mut scratch, workspace.pointer(), stream)?;
+    }
+    scratch.drain(AROUND..AROUND + bytes);
+    if scratch.iter().any(|&byte| byte != GUARD) {
+        return Err(format!("memory around the workspace was written; the case is: {case}").into());
     }
     Ok(outputs)
+}
+
+/// What a workspace and the bytes around it hold.
+const GUARD: u8 = 0xa5;
+/// Bytes before and after a workspace; a multiple of its alignment.
+const AROUND: usize = 1024;
+
+fn later(Pointer { address, place }: Pointer, bytes: usize) -> Pointer {
+    Pointer { address: address + bytes as u64, place }
 }
