@@ -32,6 +32,8 @@
 //! Every [`Error`] names the argument, its value, the rule, and what would do.
 //!
 //! What the numbers mean, to the last empty row: [`semantics`].
+//!
+//! From C, and from whatever calls C: feature `capi`, the header `include/fa3.h`.
 
 pub mod backend;
 pub mod binding;

@@ -30,7 +30,7 @@ const LIBRARY: &str = "libfa3.so";
 pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     cubins::build(workspace, &cubins::Arguments::default())?;
     let folder = arguments.out.clone().unwrap_or_else(|| workspace.target.join(FEATURE));
-    for path in write(workspace, &folder, arguments.emu)? {
+    for path in write(workspace, &folder, Build { emu: arguments.emu, ..Build::RELEASE })? {
         println!("{:8.1} MB  {}", fs::metadata(&path).at(&path)?.len() as f64 / 1e6, path.display());
     }
     let folder = folder.canonicalize().at(&folder)?;
@@ -38,9 +38,23 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Builds the library and writes the three files. Returns their paths.
-pub(crate) fn write(workspace: &Workspace, folder: &Path, emu: bool) -> Result<[PathBuf; 3]> {
-    let library = library(workspace, emu)?;
+/// How the library is built.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Build {
+    release: bool,
+    /// With the emulated GPU.
+    emu: bool,
+}
+
+impl Build {
+    pub(crate) const RELEASE: Self = Self { release: true, emu: false };
+    /// For tests, from what other tests have compiled.
+    pub(crate) const QUICK: Self = Self { release: false, emu: true };
+}
+
+/// Builds the library and writes it, its header and its description for pkg-config. Returns the paths.
+pub(crate) fn write(workspace: &Workspace, folder: &Path, build: Build) -> Result<[PathBuf; 3]> {
+    let library = library(workspace, build)?;
     fs::create_dir_all(folder).at(folder)?;
     let package = workspace.package(PACKAGE)?;
     let files = [LIBRARY, "fa3.h", "fa3.pc"].map(|name| folder.join(name));
@@ -53,12 +67,15 @@ pub(crate) fn write(workspace: &Workspace, folder: &Path, emu: bool) -> Result<[
 }
 
 /// Builds the library and returns where cargo put it.
-fn library(workspace: &Workspace, emu: bool) -> Result<PathBuf> {
+fn library(workspace: &Workspace, build: Build) -> Result<PathBuf> {
     eprintln!("building {LIBRARY} ...");
-    let mut command = workspace.cargo(["rustc", "--release", "--package", PACKAGE, "--lib"]);
-    // A library cannot be shared by a feature's wish, only by the command's.
+    let mut command = workspace.cargo(["rustc", "--package", PACKAGE, "--lib"]);
+    if build.release {
+        command.arg("--release");
+    }
+    // A crate's type cannot hang on a feature, so it is the command's.
     command.args(["--crate-type=cdylib", "--message-format=json-render-diagnostics"]);
-    command.arg(format!("--features={FEATURE}{}", if emu { ",emu" } else { "" }));
+    command.arg(format!("--features={FEATURE}{}", if build.emu { ",emu" } else { "" }));
     // The name is what programs ask the loader for, wherever they were linked.
     command.args(["--", "-Cstrip=symbols", &format!("-Clink-arg=-Wl,-soname,{LIBRARY}")]);
     let built = file(&stdout(command)?, LIBRARY);

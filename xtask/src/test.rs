@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that needs no GPU, part by part.
 
 mod alone;
+mod capi;
 mod headers;
 mod nvrtc;
 mod suites;
@@ -36,6 +37,8 @@ enum Part {
     Clippy,
     /// Unit, property, integration and documentation tests of the workspace.
     Tests,
+    /// The C library, used by a program.
+    Capi,
     /// `cargo doc`, warnings denied.
     Docs,
     /// Each crate alone: its own tests, its use from outside the workspace, what it depends on.
@@ -43,13 +46,14 @@ enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Tidy,
         Self::Fmt,
         Self::Cubins,
         Self::Headers,
         Self::Clippy,
         Self::Tests,
+        Self::Capi,
         Self::Docs,
         Self::Alone,
     ];
@@ -62,6 +66,7 @@ impl Part {
             Self::Headers => headers::run(workspace),
             Self::Clippy => suites::clippy(workspace),
             Self::Tests => suites::tests(workspace),
+            Self::Capi => capi::run(workspace),
             Self::Docs => suites::docs(workspace),
             Self::Alone => alone::run(workspace),
         }

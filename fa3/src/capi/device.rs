@@ -17,6 +17,11 @@ pub struct Handle {
 }
 
 impl Handle {
+    pub(super) fn new(device: Device) -> Self {
+        let description = text(&device.to_string());
+        Self { device, description }
+    }
+
     pub(super) fn backend(&self) -> &Arc<dyn Backend> {
         self.device.backend()
     }
@@ -44,8 +49,7 @@ pub unsafe extern "C" fn fa3_device_open(name: *const c_char, device: *mut *mut 
         // SAFETY: as the caller says.
         let name = unsafe { pointer::string(name, "name")? };
         let opened = name.parse().and_then(open).map_err(Failure::Open)?;
-        let description = text(&opened.to_string());
-        *result = Box::into_raw(Box::new(Handle { device: opened, description }));
+        *result = Box::into_raw(Box::new(Handle::new(opened)));
         Ok(())
     })
 }

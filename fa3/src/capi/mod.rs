@@ -8,6 +8,8 @@ mod current;
 mod device;
 mod error;
 mod forward;
+#[cfg(all(test, feature = "cpu"))]
+mod hostile;
 #[cfg(test)]
 mod layout;
 mod memory;

@@ -82,7 +82,7 @@ fn add(program: &Program, to: &Path) -> Result<()> {
 
 /// Packs the C library with a program of its tests and the example in Python.
 fn pack_c(workspace: &Workspace, folder: &Path) -> Result<()> {
-    capi::write(workspace, folder, false)?;
+    capi::write(workspace, folder, capi::Build::RELEASE)?;
     let package = workspace.package("fa3")?.root();
     let example = folder.join(PYTHON);
     fs::copy(package.join("examples").join(PYTHON), &example).at(&example)?;
