@@ -7,6 +7,7 @@ mod cubins;
 mod devices;
 mod doctor;
 mod error;
+mod package;
 mod parameters;
 mod process;
 mod ptxas;
@@ -32,6 +33,7 @@ enum Command {
     TestGpu(test_gpu::Arguments),
     Bench(bench::Arguments),
     Capi(capi::Arguments),
+    Package(package::Arguments),
     /// Says what is there, what is missing, and what to do.
     Doctor,
 }
@@ -46,6 +48,7 @@ fn start(command: Command) -> error::Result<ExitCode> {
         Command::TestGpu(arguments) => test_gpu::main(&workspace, &arguments),
         Command::Bench(arguments) => bench::main(&workspace, &arguments),
         Command::Capi(arguments) => capi::main(&workspace, &arguments).map(done),
+        Command::Package(arguments) => package::main(&workspace, &arguments),
         Command::Doctor => doctor::main(&workspace).map(done),
     }
 }

@@ -10,10 +10,11 @@ mod tidy;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cubins;
 use crate::error::Result;
 use crate::tally::Tally;
 use crate::workspace::Workspace;
+use crate::{cubins, package};
+pub(crate) use suites::{command, test_command};
 
 /// Runs everything that needs no GPU. The last line is `N passed, N failed`.
 #[derive(Clone, Debug, clap::Args)]
@@ -41,12 +42,14 @@ enum Part {
     Capi,
     /// `cargo doc`, warnings denied.
     Docs,
-    /// Each crate alone: its own tests, its use from outside the workspace, what it depends on.
+    /// Each crate alone: its own tests, with its own features.
     Alone,
+    /// Each crate packed with its kernels and used from the `.crate`, with the checks of `cargo xtask package`.
+    Package,
 }
 
 impl Part {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Tidy,
         Self::Fmt,
         Self::Cubins,
@@ -56,6 +59,7 @@ impl Part {
         Self::Capi,
         Self::Docs,
         Self::Alone,
+        Self::Package,
     ];
 
     fn run(self, workspace: &Workspace) -> Result<Tally> {
@@ -69,6 +73,7 @@ impl Part {
             Self::Capi => capi::run(workspace),
             Self::Docs => suites::docs(workspace),
             Self::Alone => alone::run(workspace),
+            Self::Package => package::test(workspace),
         }
     }
 }

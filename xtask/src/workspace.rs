@@ -27,6 +27,9 @@ pub(crate) struct Package {
     pub(crate) license: Option<String>,
     manifest_path: PathBuf,
     pub(crate) targets: Vec<Target>,
+    /// `package.metadata` of the manifest.
+    #[serde(default)]
+    metadata: serde_json::Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,6 +90,12 @@ impl Workspace {
 impl Package {
     pub(crate) fn root(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
+    }
+
+    /// The features that docs.rs is asked to build the documentation with, beside the default ones.
+    pub(crate) fn documented_features(&self) -> Vec<&str> {
+        let features = self.metadata.pointer("/docs/rs/features").and_then(serde_json::Value::as_array);
+        features.into_iter().flatten().filter_map(serde_json::Value::as_str).collect()
     }
 
     /// The targets of a kind: `test`, `bench`, `example`.
