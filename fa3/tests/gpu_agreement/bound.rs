@@ -9,6 +9,8 @@
 //! - A score, times its scale, is off by at most `(d + 3 + 2·tiles)·f·m`, where `m` is the scale times
 //!   the largest `Σ|q||k|` of the row: `d` additions, the scale, the difference from the maximum, and the
 //!   maxima that a key tile later is corrected by.
+//! - A softcap is computed from approximations of 2 ulp each, and ALiBi's product is rounded: `8f` of the
+//!   cap, and `2f` of the slope times the largest distance.
 //! - So a weight differs by a factor of `e^(2·that)` and by the 2 ulp of `ex2.approx`, as do the sum of
 //!   all weights and each correction.
 //! - A weight that differs may be rounded to the neighbour: one unit of the operand type, `2⁻⁷` of the
@@ -17,12 +19,12 @@
 //! - `Σ p·v` and `Σ p` are of `keys` additions each, and a rescaling a tile.
 //! - O is rounded to the operand type: one unit more, which [`Differences`](super::difference) adds.
 //!
-//! `m` is bounded by the LSE of the absolute values of Q and K, and `Σ p·|v|` is attention to those of V,
-//! both by the f64 reference.
+//! `m` is bounded by the LSE of the absolute values of Q, K and the scale, and `Σ p·|v|` is attention to
+//! those of V, both by the f64 reference.
 
 use fa3::reference::{self, InputError, Output};
 use fa3::testing::{Buffer, Case, Elements, Inputs};
-use fa3::{DType, Element};
+use fa3::{DType, Element, Options};
 use half::{bf16, f16};
 
 use crate::difference::Format;
@@ -57,7 +59,10 @@ impl Allowed {
         let mut magnitudes = inputs.clone();
         absolute(&mut magnitudes.q);
         absolute(&mut magnitudes.k);
-        let scores = forward(case, &magnitudes)?;
+        let scale = Some(case.options.scale_for(case.d).abs());
+        (magnitudes.sinks, magnitudes.alibi) = (None, None);
+        let options = Options { scale, softcap: None, ..case.options };
+        let scores = forward(&Case { options, sinks: false, alibi: false, ..case.clone() }, &magnitudes)?;
         let mut weighted = inputs.clone();
         absolute(&mut weighted.v);
         let weighted = forward(case, &weighted)?;
@@ -65,6 +70,9 @@ impl Allowed {
         let tiles = case.sk.div_ceil(TILE) as f64;
         let steps = case.d as f64 + 3.0 + 2.0 * tiles;
         let largest = weighted_values(&inputs.v);
+        let slopes = inputs.alibi.iter().flatten().fold(0f32, |most, slope| slope.abs().max(most));
+        let distances = 2.0 * f64::from(slopes) * (case.sq + case.sk) as f64;
+        let edits = 8.0 * f64::from(case.options.softcap.unwrap_or(0.0)) + distances;
         Ok(Self {
             heads: case.heads_q,
             queries: case.sq,
@@ -73,7 +81,7 @@ impl Allowed {
             subnormal: case.sk as f64 * format.least() * largest,
             unit: format.relative_unit(),
             // Of a row without keys the LSE is −∞: nothing may be off.
-            exponents: scores.lse.iter().map(|&m| (steps * F * m).max(0.0)).collect(),
+            exponents: scores.lse.iter().map(|&m| (F * (steps * m + edits)).max(0.0)).collect(),
             lse: weighted.lse,
             weighted: weighted.o,
         })
