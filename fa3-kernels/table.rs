@@ -29,21 +29,25 @@ impl Operand {
     }
 }
 
-/// A forward kernel for SM90: its tile shape and the choices of its pipeline.
+/// Stages of the K ring and of the V ring.
+pub const STAGES: u32 = 2;
+
+/// Shared memory in which the producer hands tiles to the consumers: two slots.
+const WORK_BYTES: u32 = 2 * 48;
+
+/// A forward kernel for SM90: the heads it takes, its tile shape and the choices of its pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ForwardKernel {
     /// The type of Q, K, V and O.
     pub operand: Operand,
-    /// The head dimension of Q, K, V and O.
+    /// The widest heads of Q and K that it takes; narrower ones are filled up with zeros by TMA.
     pub head_dim: u32,
+    /// The widest heads of V and O that it takes.
+    pub value_dim: u32,
     /// Consumer warpgroups; each owns 64 rows of Q.
     pub consumers: u32,
     /// Keys a tile.
     pub tile_n: u32,
-    /// Stages of the K ring and of the V ring.
-    pub stages: u32,
-    /// Whether the warpgroups take turns at issuing products (strict ping-pong).
-    pub turns: bool,
     /// Whether O is rescaled only when a row's maximum grew by more than 2⁸.
     pub lazy_rescale: bool,
     /// Whether O leaves through the shared memory of Q, for want of room for its own.
@@ -61,18 +65,24 @@ impl ForwardKernel {
         128 * (self.consumers + 1)
     }
 
-    /// Dynamic shared memory a CTA, bytes: Q, the K and V rings, O unless it shares Q's, barriers.
+    /// Dynamic shared memory a CTA, bytes: Q, the K and V rings, O unless it shares Q's, the slots
+    /// of the tile at hand, barriers.
     pub const fn shared_bytes(&self) -> u32 {
-        let row = self.head_dim * self.operand.bytes();
-        let query_tiles = if self.output_over_query { 1 } else { 2 };
-        // A ring takes 16 bytes of barriers a stage; Q's has one stage, K's and V's `stages` each.
-        let barriers = 16 * (1 + 2 * self.stages);
-        row * (query_tiles * self.tile_m() + 2 * self.stages * self.tile_n) + barriers
+        let size = self.operand.bytes();
+        let (keys, values) = (self.head_dim * size, self.value_dim * size);
+        let output = if self.output_over_query { 0 } else { values * self.tile_m() };
+        // A ring takes 16 bytes of barriers a stage; Q's has one stage, K's and V's `STAGES` each.
+        let barriers = 16 * (1 + 2 * STAGES);
+        keys * self.tile_m() + STAGES * self.tile_n * (keys + values) + output + WORK_BYTES + barriers
     }
 
     /// The kernel's `extern "C"` name.
     pub fn symbol(&self) -> String {
-        format!("fa3_fwd_sm90_{}_d{}_m{}", self.operand.name(), self.head_dim, self.tile_m())
+        let values = match self.value_dim {
+            value_dim if value_dim == self.head_dim => String::new(),
+            value_dim => format!("v{value_dim}"),
+        };
+        format!("fa3_fwd_sm90_{}_d{}{values}_m{}", self.operand.name(), self.head_dim, self.tile_m())
     }
 
     fn unit(&self) -> Unit {
@@ -85,10 +95,10 @@ impl ForwardKernel {
             defines: vec![
                 ("FA3_OPERAND_BF16", flag(self.operand == Operand::Bf16)),
                 ("FA3_HEAD_DIM", self.head_dim.to_string()),
+                ("FA3_VALUE_DIM", self.value_dim.to_string()),
                 ("FA3_CONSUMERS", self.consumers.to_string()),
                 ("FA3_TILE_N", self.tile_n.to_string()),
-                ("FA3_STAGES", self.stages.to_string()),
-                ("FA3_TURNS", flag(self.turns)),
+                ("FA3_STAGES", STAGES.to_string()),
                 ("FA3_LAZY_RESCALE", flag(self.lazy_rescale)),
                 ("FA3_OUTPUT_OVER_QUERY", flag(self.output_over_query)),
                 ("FA3_SHARED_BYTES", self.shared_bytes().to_string()),
@@ -99,43 +109,78 @@ impl ForwardKernel {
 
 /// Measured on an H200, bf16, 16k tokens in all, hidden size 2048, sustained TFLOP/s, noncausal
 /// unless said otherwise:
-/// - turns against none, at 16k: d64 m192 513/503, d64 m128 458/391, d128 635/607;
+/// - warpgroups in turns (strict ping-pong) against none, at 16k: d64 m192 513/503, d64 m128
+///   458/391, d128 635/607: all kernels take turns;
 /// - eager against lazy rescale: d128 652/627 at 16k; d256 708/725 at 16k, 665/679 at 4k and
 ///   675/702 causal at 16k;
 /// - d64, three consumers against two: 496/436 at 4k, 521/452 at 16k, 429/394 causal at 4k, but
 ///   276/309 causal at 1k;
-/// - more than two stages: d64 m192 with three 521/522, d128 with three and O over Q 635/652;
+/// - d96, 192×112 (three consumers), 192×96, 128×128, 128×160 and 128×176: 592, 581, 560, 566, 569 at
+///   16k, 483, 485, 471, 460, 464 causal at 4k, but 427, 441, 454, 427, 449 at 1k and 288, 304, 330,
+///   304, 303 causal at 1k: 192×112 for long sequences, 128×128 for short ones;
+/// - d192 with values of 128, 128×128 and O over Q against O of its own beside 112 or 96 keys: 668,
+///   666, 651 at 16k, 570, 556, 562 causal at 4k; lazy rescale 684 and 576, but 645/652 at 4k;
+/// - d192, 112, 96 and 80 keys a tile: 719, 699, 658 at 16k, 578, 580, 585 causal at 4k; lazy rescale
+///   at 112 keys 683 and 583;
+/// - three stages against two: d64 m192 522/521, d128 with O over Q 652/635: all kernels have two;
 /// - L2 hints (K and V evict-last, Q evict-first): d64 m192 527/522, d128 652/652, d256 700/708.
-const fn rows(operand: Operand) -> [ForwardKernel; 4] {
+const fn rows(operand: Operand) -> [ForwardKernel; 8] {
     let d128 = ForwardKernel {
         operand,
         head_dim: 128,
+        value_dim: 128,
         consumers: 2,
         tile_n: 128,
-        stages: 2,
-        turns: true,
         lazy_rescale: false,
         output_over_query: false,
     };
+    let d256 = ForwardKernel {
+        head_dim: 256,
+        value_dim: 256,
+        tile_n: 80,
+        lazy_rescale: true,
+        output_over_query: true,
+        ..d128
+    };
     [
-        ForwardKernel { head_dim: 64, ..d128 },
-        ForwardKernel { head_dim: 64, consumers: 3, ..d128 },
+        ForwardKernel { head_dim: 64, value_dim: 64, ..d128 },
+        ForwardKernel { head_dim: 64, value_dim: 64, consumers: 3, ..d128 },
+        ForwardKernel { head_dim: 96, value_dim: 96, ..d128 },
+        ForwardKernel { head_dim: 96, value_dim: 96, consumers: 3, tile_n: 112, ..d128 },
         d128,
-        ForwardKernel { head_dim: 256, tile_n: 80, output_over_query: true, ..d128 },
+        ForwardKernel { head_dim: 192, output_over_query: true, ..d128 },
+        ForwardKernel { head_dim: 192, value_dim: 192, tile_n: 112, output_over_query: true, ..d128 },
+        d256,
     ]
 }
 
 /// The SM90 forward kernels of one operand type.
-pub const FORWARD_F16: [ForwardKernel; 4] = rows(Operand::F16);
+pub const FORWARD_F16: [ForwardKernel; 8] = rows(Operand::F16);
 /// The SM90 forward kernels of the other.
-pub const FORWARD_BF16: [ForwardKernel; 4] = rows(Operand::Bf16);
+pub const FORWARD_BF16: [ForwardKernel; 8] = rows(Operand::Bf16);
 
 /// Every SM90 forward kernel.
 pub fn forward_kernels() -> impl Iterator<Item = &'static ForwardKernel> {
     FORWARD_F16.iter().chain(&FORWARD_BF16)
 }
 
+/// The kernel that lists the tiles of ragged batches for the forward kernels. One CTA, no dynamic
+/// shared memory.
+pub const SCHEDULE_SYMBOL: &str = "fa3_schedule_sm90";
+/// Its threads.
+pub const SCHEDULE_THREADS: u32 = 256;
+
+fn schedule_unit() -> Unit {
+    Unit {
+        symbol: SCHEDULE_SYMBOL.to_owned(),
+        source: "kernels/sm90/schedule.cu",
+        arches: &[Arch::Sm90a],
+        expect_sass: &[],
+        defines: vec![("FA3_THREADS", SCHEDULE_THREADS.to_string())],
+    }
+}
+
 /// What the build step compiles.
 pub fn units() -> Vec<Unit> {
-    forward_kernels().map(ForwardKernel::unit).collect()
+    forward_kernels().map(ForwardKernel::unit).chain([schedule_unit()]).collect()
 }

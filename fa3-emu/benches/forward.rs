@@ -21,12 +21,10 @@ fn forward(criterion: &mut Criterion) {
         let problem = Problem {
             operand: kernel.operand,
             dim: kernel.head_dim as usize,
-            batch: 1,
+            value_dim: kernel.value_dim as usize,
             sq: 512,
             sk: 512,
-            heads_q: 1,
-            heads_k: 1,
-            causal: false,
+            ..Problem::PLAIN
         };
         let (program, operands) = (kernel::compiled(kernel), problem.operands());
         for checks in [Checks::NONE, Checks::ALL] {

@@ -59,7 +59,10 @@ fn a_forward_kernel_is_as_its_source_says() {
                 _ => None,
             })
             .collect();
-        assert!(shapes.contains(&kernel.tile_n) && shapes.contains(&kernel.head_dim), "{symbol}: {shapes:?}");
+        assert!(
+            shapes.contains(&kernel.tile_n) && shapes.contains(&kernel.value_dim),
+            "{symbol}: {shapes:?}"
+        );
         let located = program.lines.iter().filter(|line| line.source.is_some()).count();
         assert!(located * 10 > program.lines.len() * 9, "{symbol}: {located} lines have a source");
         assert!(program.files.iter().any(|file| file.ends_with("forward.cu")), "{symbol}");

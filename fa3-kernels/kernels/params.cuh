@@ -1,5 +1,5 @@
-// The parameter block of the forward kernels; `src/params.rs` is the source and says what each
-// field means. `params_check.cuh`, written from it at build time, asserts that the two agree.
+// The parameter blocks of the kernels; `src/params.rs` is the source and says what each field
+// means. `params_check.cuh`, written from it at build time, asserts that the two agree.
 #pragma once
 #include <fa3/tma/types.cuh>
 
@@ -7,16 +7,44 @@ namespace fa3 {
 
 struct ForwardParams {
     tma::u64 lse;
+    tma::u64 o;
+    tma::u64 schedule;
+    tma::u64 sinks;
+    tma::u64 slopes;
+    tma::i64 o_batch;
+    tma::i64 o_row;
+    tma::i64 o_head;
     float scale_log2;
+    float score_scale;
+    float softcap_log2;
+    tma::i32 edit;
     tma::i32 sq;
     tma::i32 sk;
-    tma::i32 heads_q;
+    tma::i32 dv;
+    tma::i32 pack;
+    tma::i32 heads;
     tma::i32 group;
+    tma::i32 window_left;
+    tma::i32 window_right;
     tma::i32 batch_heads;
     tma::i32 m_tiles;
     tma::i32 tiles;
     tma::i32 section;
-    tma::i32 causal;
+};
+
+struct ScheduleParams {
+    tma::u64 list;
+    tma::u64 cu_q;
+    tma::u64 cu_k;
+    tma::u64 used_k;
+    tma::i32 sequences;
+    tma::i32 sq;
+    tma::i32 sk;
+    tma::i32 max_q;
+    tma::i32 tile_queries;
+    tma::i32 heads;
+    tma::i32 section_keys;
+    tma::i32 capacity;
 };
 
 }  // namespace fa3

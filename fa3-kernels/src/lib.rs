@@ -2,11 +2,15 @@
 //! sources, the table of kernels, their parameter blocks, and the machine code embedded.
 //!
 //! # Launching a forward kernel
-//! Parameters, in order: the tensor maps of Q, K, V and O (128 bytes each, four-dimensional over
-//! `[dim, sequence, heads, batch]`, swizzle 128 B, boxes of [`ForwardKernel::boxes`]), then
-//! [`ForwardParams`]. Any one-dimensional grid is right: CTA `i` works on tiles `i`, `i + grid`,
-//! and so on. [`ForwardKernel::threads`] threads a CTA, [`ForwardKernel::shared_bytes`] of dynamic
-//! shared memory.
+//! Parameters, in order: the tensor maps of Q, K, V and O (128 bytes each), then [`ForwardParams`].
+//! Q's map is over `[dim, head in pack, sequence, head of tiles, batch]`, the others over
+//! `[dim, sequence, heads, batch]`, with boxes of [`ForwardKernel::boxes`] and a swizzle as wide as
+//! a box's row. Any one-dimensional grid is right: CTA `i` works on tiles `i`, `i + grid`, and so
+//! on. [`ForwardKernel::threads`] threads a CTA, [`ForwardKernel::shared_bytes`] of dynamic shared
+//! memory.
+//!
+//! Sequences of unequal length need a list of tiles, which [`SCHEDULE_SYMBOL`] writes: one CTA of
+//! [`SCHEDULE_THREADS`] with [`ScheduleParams`], launched before on the same stream.
 //!
 //! ```
 //! use fa3_kernels::{Operand, forward_kernels};
@@ -24,8 +28,8 @@ pub mod params;
 #[path = "../table.rs"]
 pub mod table;
 
-pub use params::ForwardParams;
-pub use table::{ForwardKernel, Operand, forward_kernels};
+pub use params::{CHUNK_BYTES, ForwardParams, ScheduleParams};
+pub use table::{ForwardKernel, Operand, SCHEDULE_SYMBOL, SCHEDULE_THREADS, STAGES, forward_kernels};
 
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/artifacts.rs"));
@@ -84,22 +88,45 @@ fn not_embedded(symbol: &str, arch: Arch) -> EntryError {
     }
 }
 
-/// The boxes of the four tensor maps, `[dim, sequence, heads, batch]` in elements.
+/// The boxes of the four tensor maps, in elements. A row of a box is as long as the swizzle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boxes {
-    /// Of Q.
-    pub q: [u32; 4],
-    /// Of K and of V.
-    pub kv: [u32; 4],
+    /// Of Q: `[dim, head in pack, sequence, head of tiles, batch]`.
+    pub q: [u32; 5],
+    /// Of K: `[dim, sequence, heads, batch]`.
+    pub k: [u32; 4],
+    /// Of V.
+    pub v: [u32; 4],
     /// Of O.
     pub o: [u32; 4],
 }
 
+/// Columns of the panels that heads of this width are cut into: 64 (128 bytes, the widest swizzle)
+/// where they divide it, else 32.
+pub const fn panel_columns(width: u32) -> u32 {
+    if width.is_multiple_of(64) { 64 } else { 32 }
+}
+
 impl ForwardKernel {
-    /// The boxes that the kernel's loads and stores assume: panels of 64 columns (128 bytes, one
-    /// swizzle span), as many rows as Q's tile, a key tile, and one warpgroup's share of O.
-    pub const fn boxes(&self) -> Boxes {
-        Boxes { q: [64, self.tile_m(), 1, 1], kv: [64, self.tile_n, 1, 1], o: [64, 64, 1, 1] }
+    /// The boxes that the kernel's loads and stores assume: a panel's columns, and as many rows as
+    /// Q's tile, a key tile, and one warpgroup's share of O. `pack` query heads share a tile of Q;
+    /// at least one, at most [`tile_m`](Self::tile_m).
+    pub const fn boxes(&self, pack: u32) -> Boxes {
+        let (keys, values) = (panel_columns(self.head_dim), panel_columns(self.value_dim));
+        Boxes {
+            q: [keys, pack, self.tile_queries(pack), 1, 1],
+            k: [keys, self.tile_n, 1, 1],
+            v: [values, self.tile_n, 1, 1],
+            o: [values, 64, 1, 1],
+        }
+    }
+
+    /// Queries a tile when `pack` query heads share it.
+    pub const fn tile_queries(&self, pack: u32) -> u32 {
+        match self.tile_m().checked_div(pack) {
+            Some(queries) => queries,
+            None => 0,
+        }
     }
 }
 

@@ -23,6 +23,7 @@ fn count(name: &str, from: &str, to: &str) -> String {
     }
     let header = |name: &str| std::fs::read_to_string(root.join("kernels").join(name)).unwrap();
     write("params.cuh", &header("params.cuh"));
+    write("pipeline/schedule.cuh", &header("pipeline/schedule.cuh"));
     let tiles = header("pipeline/tiles.cuh");
     assert!(tiles.contains(from), "{from}");
     write("pipeline/tiles.cuh", &tiles.replace(from, to));
@@ -50,13 +51,47 @@ fn every_visible_key_of_every_row_is_visited_once_and_nothing_overflows() {
 
 #[test]
 fn a_wrong_header_is_found_out() {
+    let position = "query + (tile.k_len - tile.q_len)";
+    let right = "position(tile, query) + 1 + p.window_right";
     for (name, from, to, says) in [
-        ("late", "row + 1 + (p.sk - p.sq)", "row + (p.sk - p.sq)", "masked tiles show the visible keys"),
-        ("overflow", "row + 1 + (p.sk - p.sq)", "row + 1 + p.sk - p.sq", "overflow"),
-        ("short", "max(1, ceil_div(", "max(1, -1 + ceil_div(", "every visible key is in a tile"),
-        ("open", "max(0, key_limit(p, first_row)) / TileN", "p.sk / TileN", "open tiles need no mask"),
-        ("twice", "within % heads", "0 * (within % heads)", "every tile once"),
-        ("group", "tile.head_q / p.group", "tile.head_q % p.group", "key head"),
+        ("late", right, "position(tile, query) + p.window_right", "masked tiles show the visible keys"),
+        ("overflow", position, "query + tile.k_len - tile.q_len", "arithmetic"),
+        ("left", "at - p.window_left", "at - p.window_left + 1", "masked tiles show the visible keys"),
+        (
+            "short",
+            "max(begin + 1, ceil_div(",
+            "max(begin + 1, -1 + ceil_div(",
+            "every visible key is in a tile",
+        ),
+        (
+            "begin",
+            "tile.first_query) / TileN",
+            "tile.first_query + 1) / TileN",
+            "every visible key is in a tile",
+        ),
+        (
+            "open",
+            "key_end(p, tile, first) / TileN",
+            "tile.k_len / TileN",
+            "tiles below open.end are not cut above",
+        ),
+        (
+            "below",
+            "key_begin(p, tile, last), TileN",
+            "key_begin(p, tile, first), TileN",
+            "tiles from open.begin on are not cut below",
+        ),
+        ("twice", "within % together", "0 * (within % together)", "every row once"),
+        ("group", "tile.head * p.pack / p.group", "tile.head * p.pack % p.group", "key head"),
+        ("pack", "row / p.pack", "row % p.pack", "every row once"),
+        ("chunk", "sequence.first * p.heads", "sequence.first", "arithmetic"),
+        ("store", "row + 64 <= tile.q_len", "row < tile.q_len", "a whole store has no other rows"),
+        (
+            "foreign",
+            "tile.k_len < all.end * TileN",
+            "tile.k_len > all.end * TileN",
+            "keys of others are known",
+        ),
     ] {
         let printed = count(name, from, to);
         assert!(printed.starts_with(says), "{name}: {printed}");

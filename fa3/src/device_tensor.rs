@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::memory::{Buffer, zeros};
 use crate::{
-    Device, Element, Error, Layout, Operands, Options, Plan, Result, Sequences, StreamHandle, Tensor,
-    TensorSpec, Workspace,
+    Device, DeviceInputs, Element, Error, Layout, Operands, Options, Plan, Problem, Result, Sequences,
+    StreamHandle, Tensor, TensorSpec, Workspace,
 };
 
 /// A tensor in a device's memory, row-major `[batch, sequence, heads, dim]`, freed when dropped.
@@ -124,19 +124,29 @@ impl Device {
         v: &DeviceTensor<T>,
         options: &Options,
     ) -> Result<DeviceOutput<T>> {
-        let ([batch, sq, heads, _], [.., dv]) = (q.shape(), v.shape());
+        self.attention_with(&DeviceInputs::new(q, k, v), options)
+    }
+
+    /// Computes into a new O, its heads `dv` wide, and a new LSE; those of `operands` are ignored.
+    pub(crate) fn attend<T: Element>(
+        &self,
+        operands: &Operands,
+        dv: usize,
+        sequences: Sequences,
+        options: &Options,
+    ) -> Result<DeviceOutput<T>> {
+        let [batch, sq, heads, _] = operands.q.spec.layout.shape;
+        let shape = [batch, sq, heads, dv];
+        let mut operands = *operands;
+        operands.o.spec = TensorSpec { dtype: T::DTYPE, layout: Layout::contiguous(shape) };
         // Refused before anything is allocated.
-        let spec = TensorSpec { dtype: T::DTYPE, layout: Layout::contiguous([batch, sq, heads, dv]) };
-        let planned = Tensor { spec, ..q.tensor() };
-        let problem =
-            Operands::new(q.tensor(), k.tensor(), v.tensor(), planned).problem(Sequences::Dense, *options);
-        self.plan(&problem)?;
-        let o = DeviceTensor::zeros(self, [batch, sq, heads, dv])?;
+        self.plan(&Problem { lse: true, ..operands.problem(sequences, *options) })?;
+        let o = DeviceTensor::zeros(self, shape)?;
         let rows = elements([batch, heads, sq, 1])?;
         let lse = Buffer::zeroed(self.backend(), rows.saturating_mul(4))?;
-        let mut operands = Operands::new(q.tensor(), k.tensor(), v.tensor(), o.tensor());
+        operands.o = o.tensor();
         operands.lse = Some(lse.pointer());
-        let plan = self.run(&operands, Sequences::Dense, options)?;
+        let plan = self.run(&operands, sequences, options)?;
         Ok(DeviceOutput { o, lse, plan })
     }
 

@@ -44,6 +44,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda_slices;
 pub mod device;
+pub mod device_inputs;
 pub mod device_name;
 pub mod device_tensor;
 pub mod dims;
@@ -72,12 +73,13 @@ pub use backend::CudaBackend;
 pub use backend::EmuBackend;
 pub use backend::{
     Argument, Backend, Call, CpuLaunch, KernelHandle, KernelLaunch, Launch, MockBackend, RecordedLaunch,
-    StreamHandle,
+    RecordedParams, StreamHandle,
 };
 pub use binding::{Binding, Workspace};
 #[cfg(feature = "cuda")]
 pub use cuda_slices::CudaSlices;
 pub use device::{Choice, Device, Rejected};
+pub use device_inputs::{DeviceInputs, DeviceSequences};
 pub use device_name::DeviceName;
 pub use device_tensor::{DeviceOutput, DeviceTensor};
 pub use dims::Dims;
@@ -86,7 +88,9 @@ pub use error::{Error, Reason, Result, Unsupported};
 pub use host::{HostInputs, HostSequences, HostTensor, Output, attention, attention_with};
 pub use memory::Buffer;
 pub use options::{Options, Window};
-pub use plan::{CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, MapSlot, Plan, Tile, Work};
+pub use plan::{
+    CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, MapSlot, Plan, SchedulePlan, Tile, Work,
+};
 pub use problem::{Operand, Operands, Problem, Sequences, Sizes};
 pub use support::support;
 pub use target::{CpuTarget, CudaTarget, Target};

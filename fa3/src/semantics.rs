@@ -35,6 +35,11 @@
 //! Keys and values beyond a sequence's used length may hold anything, NaN included, and reach
 //! nothing. Within it, values are finite.
 //!
+//! # Lengths that break their rules
+//! Offsets fall, or a length exceeds its tensor. On the host they are refused. In device memory
+//! nobody sees them: a GPU cuts off what lies beyond the tensors, computes what is left, and touches
+//! nothing else; rows that belong to no sequence are not written.
+//!
 //! # Bits
 //! The same inputs on the same target give the same bits, run after run. With
 //! [`batch_invariant`](crate::Options::batch_invariant), a row's bits depend on its own sequence

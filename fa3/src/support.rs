@@ -5,6 +5,8 @@ use core::fmt;
 use fa3_sys::Arch;
 
 use crate::error::{Reason, Unsupported};
+use crate::plan::scores::Scores;
+use crate::plan::tiling::Tiling;
 use crate::plan::{heuristics, maps};
 use crate::{CudaTarget, DType, Dims, Options, Problem, Result, Sequences, Sizes, Target, Window};
 
@@ -15,9 +17,9 @@ use crate::{CudaTarget, DType, Dims, Options, Problem, Result, Sequences, Sizes,
 /// let target = Target::Cuda(CudaTarget::H200);
 /// let problem = Problem::dense(DType::Bf16, Sizes::new(1, 4096, 16, 128), Options::default());
 /// assert!(support(&target, &problem).is_ok());
-/// let capped = Options { softcap: Some(30.0), ..Options::default() };
-/// let error = support(&target, &Problem { options: capped, ..problem }).unwrap_err();
-/// assert!(error.to_string().contains("softcap"));
+/// let odd = Problem::dense(DType::Bf16, Sizes::new(1, 4096, 16, 100), Options::default());
+/// let error = support(&target, &odd).unwrap_err();
+/// assert!(error.to_string().contains("a multiple of 8"));
 /// ```
 ///
 /// # Errors
@@ -59,46 +61,46 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
     let mut refuse = |argument, value: String, rule: &str| {
         reasons.push(Reason { argument, value, rule: rule.to_owned(), remedy: ELSEWHERE });
     };
-    let Options { causal: _, window, softcap, scale: _, batch_invariant: _ } = problem.options;
     if heuristics::kernel_type(problem.q.dtype).is_none() {
         refuse("dtype", problem.q.dtype.to_string(), "the kernels multiply bf16 and f16");
     }
-    if !HEAD_DIMS.contains(&dims.d) {
-        refuse("head_dim", dims.d.to_string(), "there are kernels for 64, 128 and 256");
-    }
-    if dims.dv != dims.d {
-        refuse("v.shape[3]", dims.dv.to_string(), "the kernels want V's heads as wide as Q's");
-    }
-    let scale = problem.options.scale_for(dims.d);
-    if scale <= 0.0 {
-        let rule = "the kernels take a row's maximum before they scale it, which needs a positive scale";
-        refuse("options.scale", scale.to_string(), rule);
-    }
-    if scale > 0.0 && !(scale * core::f32::consts::LOG2_E).is_finite() {
-        refuse("options.scale", scale.to_string(), "the scale times log₂e must be finite in f32");
-    }
-    if window != Window::default() {
-        refuse("options.window", describe_window(window), "the kernels have no sliding window yet");
-    }
-    if let Some(cap) = softcap {
-        refuse("options.softcap", cap.to_string(), "the kernels do not cap scores yet");
-    }
-    if problem.sinks {
-        refuse("sinks", "given".to_owned(), "the kernels have no sinks yet");
-    }
-    if problem.alibi {
-        refuse("alibi", "given".to_owned(), "the kernels have no ALiBi yet");
-    }
-    match problem.sequences {
-        Sequences::Dense => {}
-        Sequences::UsedKeys => refuse("sequences", "used keys".to_owned(), "the kernels take dense batches"),
-        Sequences::Packed { .. } => {
-            refuse("sequences", "packed".to_owned(), "the kernels take dense batches")
+    for (argument, width) in [("head_dim", dims.d), ("v.shape[3]", dims.dv)] {
+        if width > WIDEST || !width.is_multiple_of(8) {
+            let rule = "the kernels take heads of a multiple of 8 elements, up to 256";
+            refuse(argument, width.to_string(), rule);
         }
     }
+    score_reasons(problem, dims, &mut refuse);
     if !reasons.is_empty() || dims.is_empty() {
         return reasons;
     }
+    layout_reasons(target, problem, dims)
+}
+
+/// Factors that are no numbers to base two.
+fn score_reasons(problem: &Problem, dims: &Dims, refuse: &mut impl FnMut(&'static str, String, &str)) {
+    let Options { scale: _, softcap, causal: _, window: _, batch_invariant: _ } = problem.options;
+    let scale = problem.options.scale_for(dims.d);
+    let scores = Scores::of(problem, dims);
+    match softcap {
+        Some(cap) if !scores.score_scale.is_finite() => {
+            let rule = format!("the scale, {scale}, over the softcap must be finite in f32");
+            refuse("options.softcap", cap.to_string(), &rule);
+        }
+        Some(cap) if cap > LARGEST_SOFTCAP => {
+            let rule = "the kernels' tangent is 2⁻²² of the cap off, above 1024 more than f16 rounds";
+            refuse("options.softcap", cap.to_string(), rule);
+        }
+        None if !(scores.score_scale * scores.scale_log2).is_finite() => {
+            refuse("options.scale", scale.to_string(), "the scale times log₂e must be finite in f32");
+        }
+        _ => {}
+    }
+}
+
+/// Lengths, counts and strides that the kernels cannot hold.
+fn layout_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<Reason> {
+    let mut reasons = Vec::new();
     let limit = i32::MAX as usize - 1024;
     for (argument, extent) in [("q.shape[1]", dims.sq), ("k.shape[1]", dims.sk)] {
         if extent > limit {
@@ -110,7 +112,7 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
             });
         }
     }
-    let Some(choice) = heuristics::forward(target, dims, problem.q.dtype, &problem.options) else {
+    let Some(tiling) = Tiling::new(target, problem, dims) else {
         reasons.push(Reason {
             argument: "q.shape",
             value: format!("{:?}", problem.q.layout.shape),
@@ -121,7 +123,7 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
     };
     let layouts = [problem.q, problem.k, problem.v, problem.o].map(|spec| spec.layout);
     let arguments = ["q.strides", "k.strides", "v.strides", "o.strides"];
-    let maps = maps::forward(problem, dims, choice.kernel);
+    let maps = maps::forward(problem, dims, tiling.kernel, tiling.pack);
     for ((argument, layout), map) in arguments.into_iter().zip(layouts).zip(maps) {
         if let Err(error) = map {
             reasons.push(Reason {
@@ -169,7 +171,9 @@ pub fn table(target: &Target) -> Vec<Row> {
     for dtype in [DType::Bf16, DType::F16, DType::F32] {
         row(format!("{dtype}"), of(dtype, 128, 128));
     }
-    for (d, dv) in [(32, 32), (64, 64), (96, 96), (128, 128), (192, 128), (256, 256)] {
+    for (d, dv) in
+        [(32, 32), (64, 64), (80, 80), (96, 96), (128, 128), (192, 128), (256, 256), (100, 100), (512, 512)]
+    {
         let name = if d == dv { format!("head dimension {d}") } else { format!("head dimensions {d}/{dv}") };
         row(name, of(DType::Bf16, d, dv));
     }
@@ -191,6 +195,9 @@ pub fn table(target: &Target) -> Vec<Row> {
         spec.layout.strides = [s * h * d, d, s * d, 1];
     }
     row("strides of [batch, heads, sequence, dim]".to_owned(), transposed);
+    let mut odd = plain;
+    odd.q.layout.strides = odd.q.layout.strides.map(|stride| if stride == 1 { 1 } else { stride + 1 });
+    row("strides that are no multiples of 16 bytes".to_owned(), odd);
     rows
 }
 
@@ -203,10 +210,9 @@ impl fmt::Display for Row {
     }
 }
 
-/// Head dimensions that there are kernels for.
-const HEAD_DIMS: [usize; 3] = [64, 128, 256];
+/// The widest heads that there are kernels for.
+const WIDEST: usize = 256;
 
-fn describe_window(window: Window) -> String {
-    let side = |keys: Option<usize>| keys.map_or("all".to_owned(), |keys| keys.to_string());
-    format!("{} before, {} after", side(window.left), side(window.right))
-}
+/// The largest softcap: its error in a score is then 2⁻¹², half a unit in the last place of the
+/// probabilities that f16 kernels multiply with V.
+const LARGEST_SOFTCAP: f32 = 1024.0;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use fa3::{
-    Backend, Call, CpuBackend, CudaTarget, DType, Device, DeviceTensor, Error, HostInputs, HostSequences,
-    HostTensor, Layout, MockBackend, Options, Problem, Sizes, Target, attention, attention_with,
+    Backend, Buffer, Call, CpuBackend, CudaTarget, DType, Device, DeviceInputs, DeviceSequences,
+    DeviceTensor, Error, HostInputs, HostSequences, HostTensor, Layout, MockBackend, Options, Problem, Sizes,
+    Target, attention, attention_with,
 };
 use half::bf16;
 
@@ -32,13 +33,13 @@ fn host_slices_are_uploaded_computed_and_downloaded_and_all_memory_is_freed() {
 #[test]
 fn what_the_target_does_not_take_is_refused_before_anything_is_allocated() {
     let (mock, device) = mock();
-    let data = vec![bf16::ONE; 64 * 64];
-    let tensor = HostTensor::new([1, 64, 1, 64], &data).unwrap();
-    let options = Options { softcap: Some(10.0), ..Options::default() };
+    let data = vec![bf16::ONE; 64 * 63];
+    let tensor = HostTensor::new([1, 64, 1, 63], &data).unwrap();
+    let options = Options::default();
     let error = attention(&device, tensor, tensor, tensor, &options).unwrap_err();
     assert!(matches!(error, Error::Unsupported(_)), "{error}");
     assert_eq!(mock.calls(), []);
-    let tensor = DeviceTensor::upload(&device, [1, 64, 1, 64], &data).unwrap();
+    let tensor = DeviceTensor::upload(&device, [1, 64, 1, 63], &data).unwrap();
     let before = mock.calls();
     assert!(device.attention(&tensor, &tensor, &tensor, &options).is_err());
     assert_eq!(mock.calls(), before);
@@ -85,6 +86,67 @@ fn wrong_lengths_are_named_by_their_entry() {
     let inputs = HostInputs { sequences: packed, ..HostInputs::new(tensor, tensor, tensor) };
     let error = attention_with(&Device::cpu(), &inputs, &Options::default()).unwrap_err().to_string();
     assert!(error.contains("cu_q[1] = 9") && error.contains("between 0 and 6"), "{error}");
+}
+
+/// Two tokens of two heads of 8, and two more, packed.
+#[test]
+fn sequences_of_device_tensors_are_packed_padded_and_checked() {
+    let data: Vec<f32> = (0..4 * 2 * 8).map(|n| ((n * 29) % 17) as f32 / 8.0 - 1.0).collect();
+    let (cu, used, bias) = ([0i32, 1, 4], [3i32], [0.5f32, -0.5]);
+    let host = HostTensor::new([1, 4, 2, 8], &data).unwrap();
+    let plain = HostInputs { sinks: Some(&bias), alibi: Some(&bias), ..HostInputs::new(host, host, host) };
+    let device = Device::cpu();
+    let tensor = DeviceTensor::upload(&device, [1, 4, 2, 8], &data).unwrap();
+    let array = |bytes: &[u8]| Buffer::from_bytes(device.backend(), bytes).unwrap();
+    let (cu_buffer, used_buffer) = (array(bytemuck::cast_slice(&cu)), array(bytemuck::cast_slice(&used)));
+    let (bias_buffer, short) = (array(bytemuck::cast_slice(&bias)), array(&[0; 4]));
+    let packed = DeviceSequences::Packed { cu_q: &cu_buffer, cu_k: &cu_buffer, max_q: 3, max_k: 3 };
+    let on_device = |sequences| DeviceInputs {
+        sequences,
+        sinks: Some(&bias_buffer),
+        alibi: Some(&bias_buffer),
+        ..DeviceInputs::new(&tensor, &tensor, &tensor)
+    };
+    for (on_host, sequences) in [
+        (HostSequences::Packed { cu_q: &cu, cu_k: &cu }, packed),
+        (HostSequences::UsedKeys(&used), DeviceSequences::UsedKeys(&used_buffer)),
+        (HostSequences::Dense, DeviceSequences::Dense),
+    ] {
+        let inputs = HostInputs { sequences: on_host, ..plain };
+        let expected = attention_with(&device, &inputs, &Options::default()).unwrap();
+        let output = device.attention_with(&on_device(sequences), &Options::default()).unwrap();
+        assert_eq!(output.o.to_vec().unwrap(), expected.o);
+        assert_eq!(output.lse_to_vec().unwrap(), expected.lse);
+        assert_eq!(output.plan, expected.plan);
+    }
+    let refused = |inputs| device.attention_with(&inputs, &Options::default()).unwrap_err();
+    let shorter = DeviceSequences::Packed { cu_q: &cu_buffer, cu_k: &short, max_q: 3, max_k: 3 };
+    for (inputs, name) in [
+        (on_device(shorter), "cu_k"),
+        (DeviceInputs { sinks: Some(&short), ..on_device(packed) }, "sinks"),
+        (DeviceInputs { alibi: Some(&short), ..on_device(packed) }, "alibi"),
+    ] {
+        let error = refused(inputs);
+        assert!(matches!(error, Error::Length { argument, .. } if argument == name), "{error}");
+    }
+    let error = refused(on_device(DeviceSequences::UsedKeys(&array(&[]))));
+    assert!(matches!(error, Error::Length { argument: "used_k", .. }), "{error}");
+}
+
+#[test]
+fn ragged_sequences_reach_a_gpu_as_two_launches() {
+    let (mock, device) = mock();
+    let data = vec![bf16::ONE; 5 * 2 * 32];
+    let tensor = HostTensor::new([1, 5, 2, 32], &data).unwrap();
+    let cu = [0, 2, 5];
+    let sequences = HostSequences::Packed { cu_q: &cu, cu_k: &cu };
+    let inputs = HostInputs { sequences, ..HostInputs::new(tensor, tensor, tensor) };
+    attention_with(&device, &inputs, &Options::default()).unwrap();
+    let symbols: Vec<_> = mock.launches().into_iter().map(|launch| launch.symbol).collect();
+    assert_eq!(symbols, ["fa3_schedule_sm90", "fa3_fwd_sm90_bf16_d64_m192"]);
+    let count = |wanted: fn(&Call) -> bool| mock.calls().iter().filter(|call| wanted(call)).count();
+    let freed = count(|call| matches!(call, Call::Free { .. }));
+    assert_eq!(count(|call| matches!(call, Call::Allocate { .. })), freed);
 }
 
 #[test]

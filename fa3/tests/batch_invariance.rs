@@ -197,3 +197,28 @@ proptest! {
         check::<bf16>(&Device::cpu(), &sequences, heads, options);
     }
 }
+
+#[cfg(feature = "emu")]
+#[test]
+fn on_an_emulated_gpu_neighbours_do_not_change_a_row() {
+    let device = Device::emulated(fa3::CudaTarget { sms: 3, ..fa3::CudaTarget::H200 }, Default::default());
+    let device = device.unwrap();
+    let of = |queries, keys, seed| Sequence { queries, keys, seed };
+    let sequences = [of(70, 150, 1), of(1, 9, 2), of(3, 300, 3), of(130, 1, 4)];
+    let window = Window { left: Some(60), right: Some(2) };
+    let plain = Options::default();
+    for (n, options) in [
+        plain,
+        Options { causal: true, ..plain },
+        Options { window, ..plain },
+        Options { softcap: Some(3.0), causal: true, ..plain },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        // Heads that are packed into a tile, that are not, and those of kernels that rescale lazily.
+        let heads = Heads { q: 2 * [4, 1][n % 2], k: 2, d: 64, dv: 64 };
+        check::<bf16>(&device, &sequences, heads, options);
+        check::<half::f16>(&device, &sequences[..3], Heads { d: 40, dv: 160, ..heads }, options);
+    }
+}

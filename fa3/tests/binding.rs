@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use fa3::{
     Backend, Buffer, Call, CudaTarget, DType, Error, MockBackend, Operand, Operands, Options, Place, Plan,
-    Pointer, Problem, Sizes, StreamHandle, Target, Tensor, TensorSpec, Workspace,
+    Pointer, Problem, RecordedLaunch, RecordedParams, Sequences, Sizes, StreamHandle, Target, Tensor,
+    TensorSpec, Window, Workspace,
 };
-use fa3_kernels::ForwardParams;
+use fa3_kernels::{ForwardParams, ScheduleParams};
 
 const H200: Target = Target::Cuda(CudaTarget::H200);
 
@@ -36,9 +37,15 @@ fn setup(problem: &Problem) -> Setup {
     };
     let mut operands =
         Operands::new(tensor(problem.q), tensor(problem.k), tensor(problem.v), tensor(problem.o));
-    if problem.lse {
-        operands.lse = Some(allocate(problem.dims().unwrap().lse_len * 4));
-    }
+    let dims = problem.dims().unwrap();
+    let mut array = |wanted: bool, len: usize| wanted.then(|| allocate(len * 4));
+    operands.lse = array(problem.lse, dims.lse_len);
+    operands.sinks = array(problem.sinks, dims.heads_q);
+    operands.alibi = array(problem.alibi, dims.heads_q);
+    operands.used_k = array(problem.sequences == Sequences::UsedKeys, dims.sequences);
+    let packed = matches!(problem.sequences, Sequences::Packed { .. });
+    operands.cu_q = array(packed, dims.sequences + 1);
+    operands.cu_k = array(packed, dims.sequences + 1);
     let plan = Arc::new(Plan::forward(&H200, problem).unwrap());
     Setup { mock, backend, plan, operands, _buffers: buffers }
 }
@@ -49,6 +56,27 @@ impl Setup {
         change(&mut operands);
         self.plan.bind(&self.backend, &operands, Workspace::Own).unwrap_err()
     }
+}
+
+fn forward_params(launch: &RecordedLaunch) -> ForwardParams {
+    match launch.params[..] {
+        [RecordedParams::Forward(params)] => params,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+fn schedule_params(launch: &RecordedLaunch) -> ScheduleParams {
+    match launch.params[..] {
+        [RecordedParams::Schedule(params)] => params,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// Twelve sequences of 130 queries and 300 keys in all.
+fn packed() -> Problem {
+    let sizes = Sizes { heads_k: 2, sk: 300, ..Sizes::new(1, 130, 4, 64) };
+    let sequences = Sequences::Packed { count: 12, max_q: 64, max_k: 200 };
+    Problem { sequences, ..Problem::dense(DType::Bf16, sizes, Options::default()) }
 }
 
 fn plain() -> Problem {
@@ -73,16 +101,50 @@ fn a_run_is_one_launch_with_the_planned_shape_and_the_bound_addresses() {
     assert_eq!(launches[0], launches[1]);
     let launch = &launches[0];
     assert_eq!(launch.symbol, "fa3_fwd_sm90_bf16_d64_m128");
-    assert_eq!((launch.grid, launch.block, launch.cluster), ([2 * 8, 1, 1], 384, 1));
+    assert_eq!((launch.grid, launch.block, launch.cluster), ([3 * 4, 1, 1], 384, 1));
     assert_eq!(launch.stream, stream);
     let Operands { q, k, v, o, .. } = setup.operands;
     let addresses: Vec<_> = launch.maps.iter().map(|(_, address)| *address).collect();
     assert_eq!(addresses, [q, k, v, o].map(|tensor| tensor.pointer));
     assert_eq!(launch.maps[1].0.extents(), [64, 300, 2, 2]);
     assert_eq!(launch.maps[1].0.strides(), [2 * 64 * 2, 64 * 2, 300 * 2 * 64 * 2]);
-    let [params]: [ForwardParams; 1] = launch.params[..].try_into().unwrap();
+    let params = forward_params(launch);
     assert_eq!(params.lse, setup.operands.lse.unwrap().address);
-    assert_eq!((params.sq, params.sk, params.heads_q, params.group, params.causal), (130, 300, 4, 2, 1));
+    assert_eq!((params.o, params.schedule, params.sinks, params.slopes), (o.pointer.address, 0, 0, 0));
+    assert_eq!((params.sq, params.sk, params.heads, params.pack, params.window_right), (130, 300, 2, 2, 0));
+}
+
+#[test]
+fn ragged_sequences_are_listed_before_they_are_computed() {
+    for problem in [packed(), Problem { sequences: Sequences::UsedKeys, ..plain() }] {
+        let problem = Problem { sinks: true, alibi: true, ..problem };
+        let setup = setup(&problem);
+        let binding = setup.plan.bind(&setup.backend, &setup.operands, Workspace::Own).unwrap();
+        let stream = StreamHandle::from_raw(9);
+        let before = setup.mock.calls().len();
+        // SAFETY: the mock reads no operand.
+        unsafe { binding.run(stream).unwrap() };
+        let calls = setup.mock.calls();
+        assert!(calls[before..].iter().all(|call| matches!(call, Call::Launch(_))), "nothing but launches");
+        let [schedule, forward]: [RecordedLaunch; 2] = setup.mock.launches().try_into().unwrap();
+        assert_eq!((schedule.symbol.as_str(), schedule.grid), ("fa3_schedule_sm90", [1, 1, 1]));
+        assert_eq!((schedule.stream, forward.stream), (stream, stream));
+        assert!(schedule.maps.is_empty() && forward.maps.len() == 4);
+
+        let address = |pointer: Option<Pointer>| pointer.map_or(0, |pointer| pointer.address);
+        let operands = &setup.operands;
+        let (list, params) = (schedule_params(&schedule), forward_params(&forward));
+        let lengths = [operands.cu_q, operands.cu_k, operands.used_k].map(address);
+        assert_eq!([list.cu_q, list.cu_k, list.used_k], lengths);
+        assert_eq!([params.sinks, params.slopes], [operands.sinks, operands.alibi].map(address));
+        assert_eq!((params.o, params.lse), (operands.o.pointer.address, address(operands.lse)));
+        // The list is in the binding's own allocation, as large as planned.
+        let allocated = calls.iter().any(|call| {
+            let bytes = setup.plan.workspace_bytes();
+            matches!(call, Call::Allocate { bytes: b, pointer } if *b == bytes && pointer.address == list.list)
+        });
+        assert!(allocated && params.schedule == list.list);
+    }
 }
 
 #[test]
@@ -158,13 +220,82 @@ fn a_plan_for_something_else_is_refused() {
 
 #[test]
 fn a_caller_s_workspace_is_checked() {
-    let setup = setup(&plain());
-    let bind = |pointer, bytes| {
-        setup.plan.bind(&setup.backend, &setup.operands, Workspace::Caller { pointer, bytes }).map(|_| ())
+    let bind = |setup: &Setup, pointer, bytes| {
+        setup.plan.bind(&setup.backend, &setup.operands, Workspace::Caller { pointer, bytes })
     };
-    bind(Pointer { address: 0, place: Place::Mock }, 0).unwrap();
-    let error = bind(Pointer { address: 4096, place: Place::Host }, 1 << 20).unwrap_err();
-    assert!(matches!(error, Error::WrongPlace { operand: Operand::Workspace, .. }), "{error}");
+    let mock = |address| Pointer { address, place: Place::Mock };
+    let host = Pointer { address: 4096, place: Place::Host };
+    let dense = setup(&plain());
+    bind(&dense, mock(0), 0).unwrap();
+    let ragged = setup(&packed());
+    let needed = ragged.plan.workspace_bytes();
+    for setup in [&dense, &ragged] {
+        let error = bind(setup, host, 1 << 20).unwrap_err();
+        assert!(matches!(error, Error::WrongPlace { operand: Operand::Workspace, .. }), "{error}");
+    }
+    let far = 1 << 50;
+    let error = bind(&ragged, mock(far), needed - 1).unwrap_err();
+    assert!(
+        matches!(error, Error::Length { argument: "workspace", given, .. } if given == needed - 1),
+        "{error}"
+    );
+    let error = bind(&ragged, mock(0), needed).unwrap_err();
+    assert!(matches!(error, Error::Null { operand: Operand::Workspace, .. }), "{error}");
+    let error = bind(&ragged, mock(far + 128), needed).unwrap_err();
+    assert!(
+        matches!(error, Error::Misaligned { operand: Operand::Workspace, alignment: 256, .. }),
+        "{error}"
+    );
+    let error = bind(&ragged, mock(u64::MAX - 255), needed).unwrap_err();
+    assert!(matches!(error, Error::Argument { .. }), "{error}");
+    // It is written: not where anything else lies.
+    let k = ragged.operands.k.pointer;
+    let error = bind(&ragged, k, needed).unwrap_err();
+    assert!(matches!(error, Error::Overlap { written: Operand::Workspace, other: Operand::K }), "{error}");
+
+    let before = ragged.mock.calls().len();
+    let binding = bind(&ragged, mock(far), needed).unwrap();
+    // SAFETY: the mock reads no operand.
+    unsafe { binding.run(StreamHandle::DEFAULT).unwrap() };
+    let calls = ragged.mock.calls();
+    assert!(
+        !calls[before..].iter().any(|call| matches!(call, Call::Allocate { .. })),
+        "it has its workspace"
+    );
+    assert_eq!(schedule_params(&ragged.mock.launches()[0]).list, far);
+    assert_eq!(forward_params(&ragged.mock.launches()[1]).schedule, far);
+}
+
+#[test]
+fn what_runs_is_what_was_planned_for_its_window_and_no_other() {
+    let with = |left| {
+        let options = Options { window: Window { left: Some(left), right: Some(0) }, ..Options::default() };
+        setup(&Problem { options, ..plain() })
+    };
+    let (narrow, wide) = (with(16), with(64));
+    assert_ne!(narrow.plan, wide.plan);
+    for (setup, left) in [(&narrow, 16), (&wide, 64)] {
+        let binding = setup.plan.bind(&setup.backend, &setup.operands, Workspace::Own).unwrap();
+        // SAFETY: the mock reads no operand.
+        unsafe { binding.run(StreamHandle::DEFAULT).unwrap() };
+        let params = forward_params(&setup.mock.launches()[0]);
+        assert_eq!((params.window_left, params.window_right), (left, 0));
+    }
+}
+
+#[test]
+fn lengths_that_were_not_planned_for_are_refused() {
+    let (dense, ragged) = (setup(&plain()), setup(&packed()));
+    let error = ragged.refused(|o| o.cu_k = None);
+    assert!(matches!(error, Error::OperandMissing { operand: Operand::CuK, .. }), "{error}");
+    let error = ragged.refused(|o| o.used_k = o.cu_k);
+    assert!(matches!(error, Error::OperandUnexpected { operand: Operand::UsedKeys, .. }), "{error}");
+    let error = dense.refused(|o| o.cu_k = o.lse);
+    assert!(matches!(error, Error::OperandUnexpected { operand: Operand::CuK, .. }), "{error}");
+    let error = ragged.refused(|o| o.cu_q = o.cu_q.map(|p| Pointer { address: p.address + 2, ..p }));
+    assert!(matches!(error, Error::Misaligned { operand: Operand::CuQ, alignment: 4, .. }), "{error}");
+    let error = ragged.refused(|o| o.cu_q = Some(Pointer { address: 0, place: Place::Mock }));
+    assert!(matches!(error, Error::Null { operand: Operand::CuQ, bytes: 52 }), "{error}");
 }
 
 #[test]

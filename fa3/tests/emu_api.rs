@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use fa3::fa3_emu::{Access, FaultKind, Options, RunError};
 use fa3::{
-    Backend, CudaTarget, Device, DeviceTensor, Error, Operands, Plan, Pointer, StreamHandle, Workspace,
+    Backend, Buffer, CudaTarget, Device, DeviceTensor, Error, Operands, Plan, Pointer, StreamHandle,
+    Workspace,
 };
 use half::bf16;
 
-use host::{OPTIONS, SIZES, assert_close, host, problem, shape};
+use host::{OPTIONS, SIZES, USED, assert_close, host, problem, ragged, shape};
 
 const TARGET: CudaTarget = CudaTarget { sms: 3, ..CudaTarget::H200 };
 
@@ -83,6 +84,28 @@ fn a_binding_runs_again_on_other_contents() {
         unsafe { backend.upload(buffer.pointer(), bytes, StreamHandle::DEFAULT).unwrap() };
     }
     assert_close(&read(), &second.expected());
+}
+
+#[test]
+fn lengths_may_change_between_the_runs_of_a_binding() {
+    let (device, host) = (device(), host(11));
+    let backend = device.backend();
+    let (operands, o, _inputs) = host.upload(backend);
+    let lengths = Buffer::from_bytes(backend, bytemuck::cast_slice(&USED[0])).unwrap();
+    let operands = Operands { used_k: Some(lengths.pointer()), ..operands };
+    let plan = Arc::new(Plan::forward(&backend.target(), &ragged()).unwrap());
+    let binding = plan.bind(backend, &operands, Workspace::Own).unwrap();
+    for used in USED {
+        let mut data = vec![bf16::ZERO; o.bytes() / size_of::<bf16>()];
+        // SAFETY: the emulator checks every access.
+        unsafe {
+            backend.upload(lengths.pointer(), bytemuck::cast_slice(&used), StreamHandle::DEFAULT).unwrap();
+            binding.run(StreamHandle::DEFAULT).unwrap();
+            let bytes = bytemuck::cast_slice_mut(&mut data);
+            backend.download(bytes, o.pointer(), StreamHandle::DEFAULT).unwrap();
+        }
+        assert_close(&data, &host.expected_of(&used));
+    }
 }
 
 #[test]

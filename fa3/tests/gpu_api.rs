@@ -16,7 +16,7 @@ use fa3::{
 use fa3_sys::driver::{Event, Stream};
 use half::bf16;
 
-use host::{Host, OPTIONS, SIZES, assert_close, host, problem, shape};
+use host::{Host, OPTIONS, SIZES, USED, assert_close, host, problem, ragged, shape};
 
 /// Operands on the GPU, with the buffers that they point into.
 struct OnGpu {
@@ -98,6 +98,34 @@ fn a_binding_runs_on_the_caller_s_stream_and_replays_from_a_graph() {
         // SAFETY: the operands and the binding live until the stream is read below.
         unsafe { replay.launch(&stream).unwrap() };
         assert_eq!(gpu.output(&stream), direct);
+    }
+}
+
+/// Lengths are read when the graph runs, and the tiles listed anew, in the caller's workspace.
+#[test]
+fn a_graph_of_ragged_sequences_replays_with_other_lengths() {
+    let host = host(12);
+    let gpu = OnGpu::new(&host);
+    let stream = Stream::new(gpu.cuda.context()).unwrap();
+    let lengths = Buffer::from_bytes(&gpu.backend, bytemuck::cast_slice(&USED[0])).unwrap();
+    let operands = Operands { used_k: Some(lengths.pointer()), ..gpu.operands };
+    let plan = Arc::new(Plan::forward(&gpu.backend.target(), &ragged()).unwrap());
+    let memory = Buffer::new(&gpu.backend, plan.workspace_bytes()).unwrap();
+    let workspace = Workspace::Caller { pointer: memory.pointer(), bytes: memory.bytes() };
+    let binding = plan.bind(&gpu.backend, &operands, workspace).unwrap();
+    let graph = stream.capture(|stream| {
+        // SAFETY: the operands and the workspace live until the stream is read below.
+        unsafe { binding.run(handle(stream)) }
+    });
+    let mut replay = graph.unwrap().instantiate().unwrap();
+    for used in [USED[0], USED[1], USED[0]] {
+        gpu.clear(&stream);
+        // SAFETY: as above; the stream orders all uses of the lengths.
+        unsafe {
+            gpu.backend.upload(lengths.pointer(), bytemuck::cast_slice(&used), handle(&stream)).unwrap();
+            replay.launch(&stream).unwrap();
+        }
+        assert_close(&gpu.output(&stream), &host.expected_of(&used));
     }
 }
 

@@ -121,8 +121,8 @@ proptest! {
 
     #[test]
     fn any_problem_and_any_address_is_taken_or_refused(
-        problem in problem(), target in targets(), addresses in prop::collection::vec(address(), 10),
-        given in prop::collection::vec(prop::option::weighted(0.95, Just(())), 6),
+        problem in problem(), target in targets(), addresses in prop::collection::vec(address(), 11),
+        missing_bytes in prop_oneof![9 => Just(0usize), 1 => 1usize..100], given in prop::collection::vec(prop::option::weighted(0.95, Just(())), 6),
     ) {
         let plan = match Plan::forward(&target, &problem) {
             Ok(plan) => plan,
@@ -136,6 +136,14 @@ proptest! {
         if let Execution::Gpu(gpu) = plan.execution() {
             let params = &gpu.forward.params;
             prop_assert!(i64::from(params.section) * i64::from(params.m_tiles) <= i64::from(i32::MAX));
+            prop_assert!(gpu.kernels().all(|kernel| (1..=i32::MAX as u32).contains(&kernel.grid[0])));
+            prop_assert!(params.scale_log2 > 0.0 && params.scale_log2.is_finite());
+            prop_assert!(params.score_scale.is_finite() && params.softcap_log2.is_finite());
+            prop_assert!([params.window_left, params.window_right, params.dv, params.group].iter().all(|&n| n >= 0));
+            if let Some(schedule) = &gpu.schedule {
+                prop_assert!(schedule.params.capacity > 0 && schedule.params.section_keys >= 0);
+                prop_assert!(plan.workspace_bytes() > 32 * schedule.params.capacity as usize);
+            }
         }
         let mock: Arc<dyn Backend> = Arc::new(MockBackend::new(target));
         let tensor = |n: usize, spec| Tensor { pointer: addresses[n], spec };
@@ -150,7 +158,9 @@ proptest! {
             cu_k: wanted(9, packed),
             ..Operands::new(tensor(0, problem.q), tensor(1, problem.k), tensor(2, problem.v), tensor(3, problem.o))
         };
-        match Arc::new(plan).bind(&mock, &operands, Workspace::Own) {
+        let bytes = plan.workspace_bytes().saturating_sub(missing_bytes);
+        let workspace = Workspace::Caller { pointer: addresses[10], bytes };
+        match Arc::new(plan).bind(&mock, &operands, workspace) {
             Ok(binding) => {
                 // SAFETY: the mock reads no operand.
                 unsafe { binding.run(StreamHandle::DEFAULT).unwrap() };
@@ -163,13 +173,26 @@ proptest! {
 /// Problems that the kernels mostly take.
 #[cfg(feature = "emu")]
 fn kernel_problem() -> impl Strategy<Value = Problem> {
-    let sizes =
-        (1usize..4, number(), number(), 1usize..4, 1usize..4, prop::sample::select(vec![64, 128, 256]));
+    let head = || prop::sample::select(vec![8usize, 64, 72, 96, 128, 192, 256]);
+    let sizes = (1usize..4, number(), number(), 1usize..4, 1usize..4, head(), head());
     let dtype = prop_oneof![Just(DType::F16), Just(DType::Bf16)];
-    (sizes, dtype, any::<[bool; 2]>()).prop_map(
-        |((batch, sq, sk, heads_k, group, d), dtype, [causal, lse])| {
-            let sizes = Sizes { heads_k, sk, ..Sizes::new(batch, sq, heads_k * group, d) };
-            Problem { lse, ..Problem::dense(dtype, sizes, Options { causal, ..Options::default() }) }
+    let sequences = prop_oneof![
+        2 => Just(Sequences::Dense),
+        1 => Just(Sequences::UsedKeys),
+        1 => (1usize..100, number(), number())
+            .prop_map(|(count, max_q, max_k)| Sequences::Packed { count, max_q, max_k }),
+    ];
+    (sizes, dtype, sequences, any::<[bool; 4]>()).prop_map(
+        |((batch, sq, sk, heads_k, group, d, dv), dtype, mut sequences, [causal, lse, sinks, alibi])| {
+            let mut batch = batch;
+            if let Sequences::Packed { count, max_q, max_k } = &mut sequences {
+                batch = 1;
+                *max_q = (*max_q).clamp(sq.div_ceil(*count), sq);
+                *max_k = (*max_k).clamp(sk.div_ceil(*count), sk);
+            }
+            let sizes = Sizes { heads_k, sk, dv, ..Sizes::new(batch, sq, heads_k * group, d) };
+            let options = Options { causal, ..Options::default() };
+            Problem { lse, sinks, alibi, sequences, ..Problem::dense(dtype, sizes, options) }
         },
     )
 }
@@ -181,7 +204,7 @@ proptest! {
     /// On an emulated GPU the kernels themselves meet such problems and addresses: a fault ends them.
     #[test]
     fn the_emulator_stops_kernels_on_any_address(
-        problem in kernel_problem(), addresses in prop::collection::vec(address(), 5),
+        problem in kernel_problem(), addresses in prop::collection::vec(address(), 11),
     ) {
         static DEVICE: OnceLock<Device> = OnceLock::new();
         let open = || Device::emulated(CudaTarget::H200, fa3::fa3_emu::Options::default()).unwrap();
@@ -190,11 +213,18 @@ proptest! {
         let Ok(plan) = device.plan(&problem) else { return Ok(()) };
         let pointer = |n: usize| Pointer { place: backend.place(), ..addresses[n] };
         let tensor = |n: usize, spec| Tensor { pointer: pointer(n), spec };
+        let packed = matches!(problem.sequences, Sequences::Packed { .. });
         let operands = Operands {
             lse: problem.lse.then(|| pointer(4)),
+            sinks: problem.sinks.then(|| pointer(5)),
+            alibi: problem.alibi.then(|| pointer(6)),
+            used_k: (problem.sequences == Sequences::UsedKeys).then(|| pointer(7)),
+            cu_q: packed.then(|| pointer(8)),
+            cu_k: packed.then(|| pointer(9)),
             ..Operands::new(tensor(0, problem.q), tensor(1, problem.k), tensor(2, problem.v), tensor(3, problem.o))
         };
-        match plan.bind(backend, &operands, Workspace::Own) {
+        let workspace = Workspace::Caller { pointer: pointer(10), bytes: plan.workspace_bytes() };
+        match plan.bind(backend, &operands, workspace) {
             Ok(binding) => {
                 // SAFETY: the emulator checks every access.
                 let ran = unsafe { binding.run(StreamHandle::DEFAULT) };

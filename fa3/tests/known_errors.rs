@@ -11,7 +11,7 @@
 //! | one key whose logit is below −5·10⁴ | `one_logit_below_minus_50000`, `all_logits_below_minus_50000` |
 //! | lengths 1 and 3 of 3 keys, NaN beyond | `padding_is_nan`, `causal_padding_is_nan` |
 //! | NaN in Q, K and V of the neighbours in a batch | `varlen_neighbours_are_nan`, `gqa_varlen_neighbours_are_nan`, `padded_neighbours_are_nan` |
-//! | rows of a neighbour must not be written | the same |
+//! | rows of a neighbour must not be written | the same, and `rows_of_no_sequence_stay_as_they_were` of `emu_ragged` and `gpu_ragged` |
 //! | NaN around all tensors, and unwritten outputs | every case: `src/testing/buffer.rs`, `src/testing/check.rs` |
 //! | a dimension of one element with any stride | `size_one_odd_strides`, `size_one_batch_and_head`, `size_one_query_row` |
 //! | transposed views | `transposed`, `sequence_first` |
@@ -22,9 +22,10 @@
 //! | 3 keys, a window of 1 on the left, 0 on the right | `window_1_0_of_3` |
 //! | varlen with cu = 0, 1, 2, packed heads: 2 of Q, 1 of K and V | `gqa_varlen_0_1_2` |
 //! | a plan made for another window, layout or target | `a_plan_is_bound_to_what_it_was_made_for`; `tests/binding.rs` |
-//! | a long row beside a neighbour of 9 and of 10 tokens | `batch_invariance_9`, `batch_invariance_10`; `tests/batch_invariance.rs` |
+//! | a long row beside a neighbour of 9 and of 10 tokens | `batch_invariance_9`, `batch_invariance_10`; `neighbours_do_not_change_a_row` of `emu_ragged` and `gpu_ragged` |
 //! | a device that there are no kernels for | `fa3-sys/src/arch.rs`, `fa3-sys/src/driver/device.rs`; `tests/plan.rs` |
 //! | the LSE takes 4 bytes a row and no more | `the_lse_takes_four_bytes_a_row` |
+//! | lengths on the device that break their rules | `any_lengths_stay_within_the_tensors` of `emu_ragged` and `gpu_ragged` |
 //!
 //! Page tables, fp8 and gradients have no place in the API yet: there is no way to ask for them.
 
@@ -56,7 +57,9 @@ fn what_the_table_names_exists() {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for word in words {
         let case = list.iter().any(|case| case.name == word);
-        let test = HERE.contains(&format!("fn {word}("));
+        let test = [HERE, include_str!("common/ragged.rs")]
+            .iter()
+            .any(|source| source.contains(&format!("fn {word}(")));
         let files = [
             crate_folder.join(word),
             crate_folder.join("..").join(word),

@@ -38,12 +38,10 @@ fn trace(kernel: &ForwardKernel) -> Trace {
     let problem = Problem {
         operand: kernel.operand,
         dim: kernel.head_dim as usize,
-        batch: 1,
+        value_dim: kernel.value_dim as usize,
         sq: QUERIES,
         sk: KEYS,
-        heads_q: 1,
-        heads_k: 1,
-        causal: false,
+        ..Problem::PLAIN
     };
     let mut prepared = kernel::prepare(kernel, &problem, &problem.operands(), u32::MAX);
     let arguments: Vec<&[u8]> = prepared.arguments.iter().map(Vec::as_slice).collect();

@@ -115,13 +115,18 @@ fn unused_name(text: &str) -> String {
 fn note_constant<'a>(constants: &mut HashMap<&'a str, u64>, instruction: &Instruction<'a>) {
     let [Operand::Name(to), from @ ..] = instruction.operands.as_slice() else { return };
     let constant = match (instruction.opcode, from) {
-        ("or.b64", [_, Operand::Integer(bits)] | [Operand::Integer(bits), _]) => u64::try_from(*bits).ok(),
+        ("or.b64", [_, Operand::Integer(bits)] | [Operand::Integer(bits), _]) => bits_of(*bits),
         _ => None,
     };
     match constant {
         Some(bits) => constants.insert(*to, bits),
         None => constants.remove(to),
     };
+}
+
+/// The bits of a 64-bit literal, which may be written as a negative number.
+fn bits_of(value: i128) -> Option<u64> {
+    u64::try_from(value).or_else(|_| i64::try_from(value).map(i64::cast_unsigned)).ok()
 }
 
 #[cfg(test)]

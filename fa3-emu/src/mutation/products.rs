@@ -1,8 +1,8 @@
 //! `wgmma`. PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
-use super::Kind;
 use super::site::{Change, Edit, Site, Width};
 use super::waits;
+use super::{Kind, bits_of};
 use crate::ptx::Operand;
 
 /// The swizzle mode in a descriptor (PTX ISA, "Matrix Descriptor Format"); 0 is none.
@@ -55,7 +55,7 @@ fn multiply(site: &Site<'_, '_>) -> Vec<Edit> {
 fn fields(site: &Site<'_, '_>, edits: &mut Vec<Edit>, (name, index): (&str, usize), across: bool) {
     let known = match site.operand(index) {
         Some(Operand::Name(register)) => site.constants.get(register).copied().unwrap_or(0),
-        Some(Operand::Integer(value)) => u64::try_from(*value).unwrap_or(0),
+        Some(Operand::Integer(value)) => bits_of(*value).unwrap_or(0),
         _ => 0,
     };
     let mut change = |kind, field: &str, change| {

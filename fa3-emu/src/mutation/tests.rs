@@ -111,8 +111,11 @@ fn every_field_of_a_descriptor_that_has_a_meaning() {
     };
     let both: Vec<String> = leading(&product("%rd2", "0, 0"));
     assert_eq!(both, ["A leading offset + 1", "B leading offset + 1"]);
-    let unused: Vec<String> = leading(&format!("{swizzled}{}", product("%rd1", "0, 0")));
-    assert!(unused.is_empty());
+    let in_64_bytes = "or.b64 %rd1, %rd3, -9223371899415822336;\n";
+    for swizzled in [swizzled, in_64_bytes] {
+        let unused: Vec<String> = leading(&format!("{swizzled}{}", product("%rd1", "0, 0")));
+        assert!(unused.is_empty());
+    }
     let across: Vec<String> = leading(&format!("{swizzled}{}", product("{%r5, %r6, %r7, %r8}", "1")));
     assert_eq!(across, ["B leading offset + 1"]);
 

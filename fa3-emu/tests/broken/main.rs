@@ -14,19 +14,36 @@ use edit::Text;
 use fa3_emu::check::{Finding, Use};
 use fa3_emu::ir::Program;
 use fa3_emu::{FaultKind, Options, Order, RunError, ptx, run};
-use fa3_kernels::{ForwardKernel, Operand, forward_kernels};
+use fa3_kernels::{ForwardKernel, Operand, STAGES, forward_kernels};
 use fa3_sys::Arch;
 use problem::Problem;
 
-/// The mbarrier of the first stage of keys.
-const FIRST_KEYS: &str = "mbarrier 0x30010 of CTA rank 0";
-const FIRST_KEYS_SHORT: &str = "0x30010";
-/// What the producer begins a load with: first of keys, then of queries.
+/// What the producer begins a load with.
 const EXPECT: &str = "mbarrier.arrive.expect_tx";
 const ORDERS: [Order; 4] = [Order::Eager, Order::Lazy, Order::Seeded(1), Order::Seeded(2)];
 
 fn subject() -> &'static ForwardKernel {
     forward_kernels().find(|row| row.operand == Operand::Bf16 && row.head_dim == 128).unwrap()
+}
+
+/// The address of the full barrier of a ring's first stage: of queries, of keys, of values.
+fn barrier(ring: u32) -> String {
+    // Barriers are the last in shared memory: 16 bytes a stage, of which queries have one.
+    let queries = subject().shared_bytes() - 16 * (1 + 2 * STAGES);
+    format!("{:#x}", if ring == 0 { queries } else { queries + 16 + 16 * STAGES * (ring - 1) })
+}
+
+/// The same, as a load's barrier is named.
+fn first_keys() -> String {
+    format!("mbarrier {} of CTA rank 0", barrier(1))
+}
+
+/// Where the producer begins to load the first keys of a tile and then its queries, which alone lie in
+/// five dimensions.
+fn first_loads(text: &Text) -> [usize; 2] {
+    let queries = text.find(0, "cp.async.bulk.tensor.5d").unwrap();
+    let before: Vec<usize> = text.all(EXPECT).into_iter().filter(|&line| line < queries).collect();
+    [before[before.len() - 2], before[before.len() - 1]]
 }
 
 fn text() -> Text {
@@ -36,16 +53,8 @@ fn text() -> Text {
 /// What a run of `text` ends with: four tiles of keys, two tiles of queries for one CTA.
 fn error(text: &Text, order: Order) -> RunError {
     let kernel = subject();
-    let problem = Problem {
-        operand: kernel.operand,
-        dim: 128,
-        batch: 1,
-        sq: 256,
-        sk: 512,
-        heads_q: 1,
-        heads_k: 1,
-        causal: false,
-    };
+    let problem =
+        Problem { operand: kernel.operand, dim: 128, value_dim: 128, sq: 256, sk: 512, ..Problem::PLAIN };
     let ptx = text.to_string();
     let program = Program::compile(&ptx::parse(&ptx).unwrap(), &kernel.symbol()).unwrap();
     let mut launch = kernel::prepare(kernel, &problem, &problem.operands(), 1);
@@ -72,7 +81,7 @@ fn at(line: usize) -> String {
 fn a_missing_proxy_fence() {
     let mut text = text();
     let write = text.find(0, "stmatrix").unwrap();
-    text.remove(text.find(0, "fence.proxy.async").unwrap());
+    text.remove(text.find(write, "fence.proxy.async").unwrap());
     let store = text.find(0, "cp.async.bulk.tensor.4d.global.shared::cta").unwrap();
     for order in ORDERS {
         let error = error(&text, order);
@@ -122,7 +131,7 @@ fn a_stage_that_is_released_before_it_has_been_read() {
                 "CTA (0, 0, 0) warp 0 ",
                 "load.cuh:",
                 "data race",
-                FIRST_KEYS,
+                &first_keys(),
                 "and a wgmma's read by",
                 "wgmma.cuh:",
                 "wgmma.wait_group would do in that warp, before it arrives",
@@ -134,7 +143,7 @@ fn a_stage_that_is_released_before_it_has_been_read() {
 #[test]
 fn a_stage_that_expects_too_few_bytes() {
     let mut text = text();
-    let expect = text.find(0, "mbarrier.arrive.expect_tx").unwrap();
+    let [expect, _] = first_loads(&text);
     text.replace_last_operand(expect, "16384");
     let first = text.find(expect, "cp.async.bulk.tensor").unwrap();
     let second = text.find(first + 1, "cp.async.bulk.tensor").unwrap();
@@ -143,7 +152,7 @@ fn a_stage_that_expects_too_few_bytes() {
     let eager = error(&text, Order::Eager);
     says(
         &eager,
-        &["wgmma.cuh:", "between a wgmma's read here and a bulk load's write", &at(second), FIRST_KEYS],
+        &["wgmma.cuh:", "between a wgmma's read here and a bulk load's write", &at(second), &first_keys()],
     );
     for order in &ORDERS[1..] {
         let error = error(&text, *order);
@@ -153,16 +162,17 @@ fn a_stage_that_expects_too_few_bytes() {
         assert_eq!((wrong.expected, wrong.in_flight), (16384, 16384));
         let halves = [site.ptx_line as usize, wrong.issuer.ptx_line as usize];
         assert!(halves == [first, second] || halves == [second, first], "{error}");
-        says(&error, &["CTA (0, 0, 0) warp 0 ", "load.cuh:", "wrong transaction bytes", FIRST_KEYS_SHORT]);
+        says(&error, &["CTA (0, 0, 0) warp 0 ", "load.cuh:", "wrong transaction bytes", &barrier(1)]);
     }
 }
 
 #[test]
 fn a_phase_that_is_not_flipped() {
     let mut text = text();
-    // In the producer: for the first keys, the queries, and then the keys of its loop, which it loads
-    // into the first stage again without waiting for its release.
-    text.remove(text.flips()[2]);
+    // The producer's, behind the queries: of the keys in its loop, which it then loads into the first
+    // stage again without waiting for its release.
+    let [_, queries] = first_loads(&text);
+    text.remove(text.flips().into_iter().find(|&line| line > queries).unwrap());
     let loads = text.all("cp.async.bulk.tensor");
     for order in ORDERS {
         let error = error(&text, order);
@@ -172,12 +182,12 @@ fn a_phase_that_is_not_flipped() {
             RunError::Fault { site, kind: FaultKind::Check(finding) } => {
                 let Finding::Race { access: Use::Load { .. }, .. } = &**finding else { panic!("{error}") };
                 assert!(loads.contains(&(site.ptx_line as usize)), "{error}");
-                says(&error, &["load.cuh:", "data race", FIRST_KEYS]);
+                says(&error, &["load.cuh:", "data race", &first_keys()]);
             }
             // With the load before still in flight, its phase is not complete.
             RunError::Fault { kind: FaultKind::Arrival(arrival), .. } => {
                 assert!(text.all(EXPECT).contains(&(arrival.last.ptx_line as usize)), "{error}");
-                says(&error, &["mbarrier.cuh:", FIRST_KEYS_SHORT, "has 0 pending", "the last to arrive was"]);
+                says(&error, &["mbarrier.cuh:", &barrier(1), "has 0 pending", "the last to arrive was"]);
             }
             _ => panic!("{error}"),
         }
@@ -187,20 +197,21 @@ fn a_phase_that_is_not_flipped() {
 #[test]
 fn roles_that_disagree_on_the_number_of_tiles() {
     let mut text = text();
-    // The first compares the thread with the producer's, the second the next tile with their number.
-    text.replace_last_operand(text.all("setp.lt.u32")[1], "0");
+    // Before the first keys of a tile are loaded, its index is compared with the number of tiles.
+    let [keys, expect] = first_loads(&text);
+    let compared = text.all("setp.lt.u32").into_iter().rfind(|&line| line < keys).unwrap();
+    text.replace_last_operand(compared, "1");
     for order in ORDERS {
         let error = error(&text, order);
         let RunError::Deadlock { waiting } = &error else { panic!("{error}") };
         let warps: Vec<u32> = waiting.iter().map(|one| one.site.warp).collect();
         assert_eq!(warps, (4..12).collect::<Vec<_>>(), "the consumers");
-        let expect = text.all(EXPECT)[1];
         says(
             &error,
             &[
                 "CTA (0, 0, 0) warps 4 to 11 ",
                 "mbarrier.cuh:",
-                "phase of parity 1 of the mbarrier at shared 0x30000",
+                &format!("phase of parity 1 of the mbarrier at shared {}", barrier(0)),
                 "waits for 1 of 1 arrivals",
                 &format!("the last to arrive was {} CTA (0, 0, 0) warp 0 ", subject().symbol()),
                 &at(expect),

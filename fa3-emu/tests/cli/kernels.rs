@@ -50,26 +50,33 @@ fn a_forward_kernel_runs_from_the_command_line() {
     let text = fa3_kernels::ptx(&kernel.symbol(), Arch::Sm90a).unwrap();
     let ptx = scratch("forward.ptx", text);
     let ones = scratch("ones.bin", half::f16::ONE.to_le_bytes().repeat(64 * 64));
-    let boxes = kernel.boxes();
-    let map = |buffer: &str, box_extents: [u32; 4]| {
+    let boxes = kernel.boxes(1);
+    let map = |buffer: &str, box_extents: &[u32]| {
+        // Q's map has another dimension: the head among those that share a tile.
+        let (extents, strides) = match box_extents.len() {
+            5 => ("[64, 1, 64, 1, 1]", "[128, 128, 8192, 8192]"),
+            _ => ("[64, 64, 1, 1]", "[128, 8192, 8192]"),
+        };
         let json = format!(
-            r#"{{"buffer": "{buffer}", "data_type": "f16", "extents": [64, 64, 1, 1], "box": {box_extents:?},
-                 "strides": [128, 8192, 8192], "swizzle": "128B"}}"#
+            r#"{{"buffer": "{buffer}", "data_type": "f16", "extents": {extents}, "box": {box_extents:?},
+                 "strides": {strides}, "swizzle": "128B"}}"#
         );
         format!("map:{}", scratch(&format!("{buffer}.json"), json).display())
     };
     let output = fa3_emu(&format!(
         "run {} --grid 1 --block {} --shared {} --buffer q=zero:4096xf16 --buffer k=zero:4096xf16 \
          --buffer v=file:f16:{} --buffer o=poison:4096xf16 --buffer lse=poison:64xf32 \
-         --args {} {} {} {} lse,f32:1,i32:64,64,1,1,1,1,1,1,0",
+         --args {} {} {} {} lse,o,u64:0,0,0,i64:4096,64,64,f32:1,1,0,i32:0,64,64,64,1,1,1,{},{},1,1,1,1",
         ptx.display(),
         kernel.threads(),
         kernel.shared_bytes(),
         ones.display(),
-        map("q", boxes.q),
-        map("k", boxes.kv),
-        map("v", boxes.kv),
-        map("o", boxes.o),
+        map("q", &boxes.q),
+        map("k", &boxes.k),
+        map("v", &boxes.v),
+        map("o", &boxes.o),
+        i32::MAX,
+        i32::MAX,
     ))
     .success();
     assert!(output.contains("o: 4096 f16, changed: 1.0 1.0"), "{output}");

@@ -2,23 +2,47 @@
 
 use fa3_emu::ir::Program;
 use fa3_emu::{Launch, Memory, Options, ptx, run};
-use fa3_kernels::{ForwardKernel, ForwardParams, Operand};
+use fa3_kernels::{CHUNK_BYTES, ForwardKernel, ForwardParams, Operand};
 use fa3_sys::tensormap::{DataType, Swizzle, TensorMapDesc};
 use fa3_sys::{Arch, TensorMap};
 
 use super::problem::{Operands, Problem};
 
-/// A tensor map over `[dim, sequence, heads, batch]` of a contiguous `[batch, sequence, heads, dim]`.
-fn map(problem: &Problem, tokens: usize, heads: usize, box_extents: [u32; 4], address: u64) -> TensorMap {
-    let data_type = match problem.operand {
+/// A tensor map whose box has rows as long as the swizzle.
+fn map(
+    operand: Operand,
+    extents: &[usize],
+    strides: &[usize],
+    box_extents: &[u32],
+    address: u64,
+) -> TensorMap {
+    let data_type = match operand {
         Operand::F16 => DataType::F16,
         Operand::Bf16 => DataType::Bf16,
     };
-    let extents = [problem.dim, tokens, heads, problem.batch].map(|extent| extent as u64);
-    let head = 2 * extents[0];
-    let strides = [head * extents[2], head, head * extents[2] * extents[1]];
-    let desc = TensorMapDesc::tiled(data_type, &extents, &strides, &box_extents).unwrap();
-    desc.with_swizzle(Swizzle::Bytes128).to_map_bytes(address).unwrap()
+    let extents: Vec<u64> = extents.iter().map(|&extent| extent as u64).collect();
+    let strides: Vec<u64> = strides.iter().map(|&elements| 2 * elements as u64).collect();
+    let desc = TensorMapDesc::tiled(data_type, &extents, &strides, box_extents).unwrap();
+    let swizzle = if box_extents[0] == 32 { Swizzle::Bytes64 } else { Swizzle::Bytes128 };
+    desc.with_swizzle(swizzle).to_map_bytes(address).unwrap()
+}
+
+/// Over `[dim, sequence, heads, batch]` of a contiguous `[batch, sequence, heads, dim]`.
+fn tensor(
+    problem: &Problem,
+    [tokens, heads, dim]: [usize; 3],
+    box_extents: [u32; 4],
+    address: u64,
+) -> TensorMap {
+    let strides = [heads * dim, dim, tokens * heads * dim];
+    map(problem.operand, &[dim, tokens, heads, problem.batch], &strides, &box_extents, address)
+}
+
+/// Over `[dim, head in pack, sequence, head of tiles, batch]`.
+fn queries(problem: &Problem, pack: usize, box_extents: [u32; 5], address: u64) -> TensorMap {
+    let &Problem { dim, sq, heads_q, batch, .. } = problem;
+    let strides = [dim, heads_q * dim, pack * dim, sq * heads_q * dim];
+    map(problem.operand, &[dim, pack, sq, heads_q / pack, batch], &strides, &box_extents, address)
 }
 
 /// The program of a kernel of the table.
@@ -39,42 +63,81 @@ pub struct Prepared {
     pub lse: (u64, usize),
 }
 
+fn number(value: usize) -> i32 {
+    i32::try_from(value).unwrap()
+}
+
+/// The list of tiles that the schedule kernel makes: a header, then a chunk for each row of tiles.
+fn list(problem: &Problem, m_tiles: usize) -> Vec<u8> {
+    let mut words = vec![0; CHUNK_BYTES / 4];
+    words[0] = number(problem.batch * m_tiles);
+    for batch in 0..problem.batch {
+        let (used, first) = (problem.used(batch), batch * m_tiles);
+        let chunk = [0, problem.sq, 0, used, batch, first, m_tiles, 1].map(number);
+        words.extend(chunk.repeat(m_tiles));
+    }
+    words.into_iter().flat_map(i32::to_le_bytes).collect()
+}
+
 /// The launch of `kernel` on a grid of at most `ctas`.
 pub fn prepare(kernel: &ForwardKernel, problem: &Problem, operands: &Operands, ctas: u32) -> Prepared {
+    let &Problem { dim, value_dim, batch, sq, sk, heads_q, heads_k, .. } = problem;
     let mut memory = Memory::new();
-    let q = memory.allocate(&problem.encode(&operands.q)).unwrap();
-    let k = memory.allocate(&problem.encode(&operands.k)).unwrap();
-    let v = memory.allocate(&problem.encode(&operands.v)).unwrap();
-    let (o_bytes, lse_bytes) = (2 * operands.q.len(), 4 * problem.batch * problem.heads_q * problem.sq);
+    let mut allocate = |bytes: &[u8]| memory.allocate(bytes).unwrap();
+    let [q, k, v] = [&operands.q, &operands.k, &operands.v].map(|values| allocate(&problem.encode(values)));
+    let group = heads_q / heads_k;
+    let pack = if problem.packed_heads { group } else { 1 };
+    let boxes = kernel.boxes(u32::try_from(pack).unwrap());
+    let m_tiles = sq.div_ceil(kernel.tile_m() as usize / pack);
+    let heads = heads_q / pack;
+    let mut per_head = |wanted: bool, value: &dyn Fn(usize) -> f32| {
+        let values = (0..heads_q).flat_map(|head| value(head).to_le_bytes());
+        if wanted { allocate(&values.collect::<Vec<u8>>()) } else { 0 }
+    };
+    let slopes = per_head(problem.alibi, &|head| problem.slope(head));
+    let sinks = per_head(problem.sinks, &|head| problem.sink(head));
+    let schedule = if problem.ragged { allocate(&list(problem, m_tiles)) } else { 0 };
+    let (o_bytes, lse_bytes) = (2 * batch * sq * heads_q * value_dim, 4 * batch * heads_q * sq);
     let o = memory.allocate_filled(o_bytes, 0xff).unwrap();
     let lse = memory.allocate_filled(lse_bytes, 0xff).unwrap();
-    let boxes = kernel.boxes();
     // A map cannot describe an empty tensor: without keys it stands on Q, and no key is visible.
-    let keys = |address| match problem.sk {
-        0 => map(problem, 1, 1, boxes.kv, q),
-        sk => map(problem, sk, problem.heads_k, boxes.kv, address),
+    let keys = |address, width, box_extents| match sk {
+        0 => tensor(problem, [1, 1, dim], box_extents, q),
+        _ => tensor(problem, [sk, heads_k, width], box_extents, address),
     };
     let maps = [
-        map(problem, problem.sq, problem.heads_q, boxes.q, q),
-        keys(k),
-        keys(v),
-        map(problem, problem.sq, problem.heads_q, boxes.o, o),
+        queries(problem, pack, boxes.q, q),
+        keys(k, dim, boxes.k),
+        keys(v, value_dim, boxes.v),
+        tensor(problem, [sq, heads_q, value_dim], boxes.o, o),
     ];
-    let number = |value: usize| i32::try_from(value).unwrap();
-    let m_tiles = problem.sq.div_ceil(kernel.tile_m() as usize);
-    let batch_heads = problem.batch * problem.heads_q;
+    let log2 = problem.scale() * std::f32::consts::LOG2_E;
+    let edit = problem.alibi || problem.softcap.is_some();
     let params = ForwardParams {
         lse,
-        scale_log2: problem.scale() * std::f32::consts::LOG2_E,
-        sq: number(problem.sq),
-        sk: number(problem.sk),
-        heads_q: number(problem.heads_q),
-        group: number(problem.heads_q / problem.heads_k),
-        batch_heads: number(batch_heads),
+        o,
+        schedule,
+        sinks,
+        slopes,
+        o_batch: (sq * heads_q * value_dim) as i64,
+        o_row: (heads_q * value_dim) as i64,
+        o_head: value_dim as i64,
+        scale_log2: if edit { 1.0 } else { log2 },
+        score_scale: problem.softcap.map_or(if edit { log2 } else { 1.0 }, |cap| 2.0 * log2 / cap),
+        softcap_log2: problem.softcap.map_or(0.0, |cap| cap * std::f32::consts::LOG2_E),
+        edit: i32::from(edit),
+        sq: number(sq),
+        sk: number(sk),
+        dv: number(value_dim),
+        pack: number(pack),
+        heads: number(heads),
+        group: number(group),
+        window_left: problem.left.map_or(i32::MAX, number),
+        window_right: if problem.causal { 0 } else { i32::MAX },
+        batch_heads: number(batch * heads),
         m_tiles: number(m_tiles),
-        tiles: number(m_tiles * batch_heads),
-        section: 2.min(number(batch_heads)),
-        causal: i32::from(problem.causal),
+        tiles: number(m_tiles * batch * heads),
+        section: 2.min(number(batch * heads)),
     };
     let params_bytes = bytemuck::bytes_of(&params).to_vec();
     let arguments = maps.iter().map(|map| map.as_bytes().to_vec()).chain([params_bytes]).collect();

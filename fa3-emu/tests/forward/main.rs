@@ -11,18 +11,10 @@ use fa3_kernels::{ForwardKernel, Operand, forward_kernels};
 use kernel::{compiled, forward};
 use problem::Problem;
 
-const BASE: Problem = Problem {
-    operand: Operand::Bf16,
-    dim: 64,
-    batch: 1,
-    sq: 128,
-    sk: 128,
-    heads_q: 1,
-    heads_k: 1,
-    causal: false,
-};
+const BASE: Problem = Problem::PLAIN;
 
-/// Lengths on both sides of a tile's, one token, no key, grouped heads, batches, rows without keys.
+/// Lengths on both sides of a tile's, one token, no key, grouped heads, batches, rows without keys; then
+/// windows, packed heads, what edits scores, and lists of tiles.
 const SHAPES: &[Problem] = &[
     BASE,
     Problem { sq: 1, sk: 1, ..BASE },
@@ -32,6 +24,12 @@ const SHAPES: &[Problem] = &[
     Problem { sq: 65, sk: 129, batch: 2, heads_q: 3, causal: true, ..BASE },
     Problem { sq: 2, sk: 1, causal: true, ..BASE },
     Problem { sq: 385, sk: 385, heads_q: 2, heads_k: 1, causal: true, ..BASE },
+    Problem { sq: 300, sk: 450, left: Some(70), causal: true, ..BASE },
+    Problem { sq: 300, sk: 200, left: Some(3), sinks: true, ..BASE },
+    Problem { sq: 50, sk: 200, heads_q: 3, packed_heads: true, causal: true, alibi: true, ..BASE },
+    Problem { sq: 200, sk: 300, heads_q: 2, softcap: Some(2.0), alibi: true, causal: true, ..BASE },
+    Problem { batch: 4, sq: 130, sk: 200, heads_q: 2, ragged: true, causal: true, ..BASE },
+    Problem { batch: 2, sq: 70, sk: 90, heads_q: 2, ragged: true, packed_heads: true, sinks: true, ..BASE },
 ];
 
 /// The largest difference; NaN counts as infinite.
@@ -62,45 +60,43 @@ fn check(kernel: &ForwardKernel, problem: &Problem, ctas: u32) {
     }
 }
 
-fn check_all(operand: Operand, dim: u32) {
-    let kernels: Vec<_> =
-        forward_kernels().filter(|row| row.operand == operand && row.head_dim == dim).collect();
+fn check_all(operand: Operand, head_dim: u32) {
+    let rows = forward_kernels().filter(|row| (row.operand, row.head_dim) == (operand, head_dim));
+    let kernels: Vec<_> = rows.collect();
     assert!(!kernels.is_empty());
     for kernel in kernels {
-        for (shape, ctas) in SHAPES.iter().zip([u32::MAX, 1, 2, 3].into_iter().cycle()) {
-            check(kernel, &Problem { operand, dim: dim as usize, ..*shape }, ctas);
+        let (dim, value_dim) = (kernel.head_dim as usize, kernel.value_dim as usize);
+        for (n, (shape, ctas)) in SHAPES.iter().zip([u32::MAX, 1, 2, 3].into_iter().cycle()).enumerate() {
+            // Some have heads narrower than the kernel's.
+            let narrower = 8 * (n % 3 / 2);
+            let (dim, value_dim) = (dim - narrower, value_dim - 3 * narrower);
+            check(kernel, &Problem { operand, dim, value_dim, ..*shape }, ctas);
         }
     }
 }
 
-#[test]
-fn bf16_d64() {
-    check_all(Operand::Bf16, 64);
+macro_rules! kernels {
+    ($($name:ident: $operand:ident, $head_dim:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                check_all(Operand::$operand, $head_dim);
+            }
+        )*
+    };
 }
 
-#[test]
-fn bf16_d128() {
-    check_all(Operand::Bf16, 128);
-}
-
-#[test]
-fn bf16_d256() {
-    check_all(Operand::Bf16, 256);
-}
-
-#[test]
-fn f16_d64() {
-    check_all(Operand::F16, 64);
-}
-
-#[test]
-fn f16_d128() {
-    check_all(Operand::F16, 128);
-}
-
-#[test]
-fn f16_d256() {
-    check_all(Operand::F16, 256);
+kernels! {
+    bf16_d64: Bf16, 64;
+    bf16_d96: Bf16, 96;
+    bf16_d128: Bf16, 128;
+    bf16_d192: Bf16, 192;
+    bf16_d256: Bf16, 256;
+    f16_d64: F16, 64;
+    f16_d96: F16, 96;
+    f16_d128: F16, 128;
+    f16_d192: F16, 192;
+    f16_d256: F16, 256;
 }
 
 #[test]

@@ -4,17 +4,27 @@ use half::{bf16, f16};
 
 use fa3_kernels::Operand;
 
-/// A dense problem; operands are `[batch, sequence, heads, dim]`.
+/// A problem; operands are `[batch, sequence, heads, dim]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem {
     pub operand: Operand,
     pub dim: usize,
+    pub value_dim: usize,
     pub batch: usize,
     pub sq: usize,
     pub sk: usize,
     pub heads_q: usize,
     pub heads_k: usize,
     pub causal: bool,
+    /// Keys before its own that a query sees.
+    pub left: Option<usize>,
+    pub softcap: Option<f32>,
+    pub alibi: bool,
+    pub sinks: bool,
+    /// Whether the query heads of a K/V head share tiles.
+    pub packed_heads: bool,
+    /// Whether each batch entry after the first uses fewer keys than there are, as a list of tiles says.
+    pub ragged: bool,
 }
 
 /// The operands, rounded to the operand type.
@@ -31,6 +41,40 @@ pub struct Attention {
 }
 
 impl Problem {
+    /// One head of 128 queries and keys, of 64.
+    pub const PLAIN: Self = Self {
+        operand: Operand::Bf16,
+        dim: 64,
+        value_dim: 64,
+        batch: 1,
+        sq: 128,
+        sk: 128,
+        heads_q: 1,
+        heads_k: 1,
+        causal: false,
+        left: None,
+        softcap: None,
+        alibi: false,
+        sinks: false,
+        packed_heads: false,
+        ragged: false,
+    };
+
+    /// Keys that a batch entry uses: all, two thirds, none, and so on.
+    pub fn used(&self, batch: usize) -> usize {
+        if self.ragged { self.sk * [3, 2, 0, 1][batch % 4] / 3 } else { self.sk }
+    }
+
+    /// The ALiBi slope of a head.
+    pub fn slope(&self, head: usize) -> f32 {
+        if self.alibi { 0.25 / (head + 1) as f32 } else { 0.0 }
+    }
+
+    /// The sink of a head.
+    pub fn sink(&self, head: usize) -> f32 {
+        if self.sinks { 1.5 - head as f32 } else { f32::NEG_INFINITY }
+    }
+
     /// The nearest value of the operand type.
     pub fn round(&self, value: f32) -> f32 {
         match self.operand {
@@ -78,8 +122,19 @@ impl Problem {
             };
             std::iter::repeat_with(value).take(count).collect()
         };
-        let (queries, keys) = (self.sq * self.heads_q * self.dim, self.sk * self.heads_k * self.dim);
-        Operands { q: draw(self.batch * queries), k: draw(self.batch * keys), v: draw(self.batch * keys) }
+        let (queries, keys) = (self.sq * self.heads_q, self.sk * self.heads_k);
+        let q = draw(self.batch * queries * self.dim);
+        let (mut k, mut v) = (draw(self.batch * keys * self.dim), draw(self.batch * keys * self.value_dim));
+        for batch in 0..self.batch {
+            // What no query sees may be anything.
+            let unused = |width: usize| {
+                let first = |token: usize| (batch * self.sk + token) * self.heads_k * width;
+                first(self.used(batch))..first(self.sk)
+            };
+            k[unused(self.dim)].fill(f32::NAN);
+            v[unused(self.value_dim)].fill(f32::NAN);
+        }
+        Operands { q, k, v }
     }
 
     /// The scale of the scores.
@@ -105,35 +160,60 @@ impl Problem {
         round: &dyn Fn(f64) -> f64,
     ) -> Attention {
         let Operands { q, k, v } = operands;
-        let &Self { dim, sq, sk, heads_q, heads_k, .. } = self;
-        let mut o = vec![0.0; q.len()];
+        let &Self { dim, value_dim, sq, heads_q, heads_k, .. } = self;
+        let mut o = vec![0.0; self.batch * sq * heads_q * value_dim];
         let mut lse = vec![f64::NEG_INFINITY; self.batch * heads_q * sq];
         for batch in 0..self.batch {
             for head in 0..heads_q {
                 let of_head = head / (heads_q / heads_k);
-                let key = |j: usize| ((batch * sk + j) * heads_k + of_head) * dim;
+                let key = |j: usize| (batch * self.sk + j) * heads_k + of_head;
                 for i in 0..sq {
-                    let row = ((batch * sq + i) * heads_q + head) * dim;
-                    let seen = if self.causal { (i + 1 + sk).saturating_sub(sq).min(sk) } else { sk };
-                    let scores: Vec<f64> = (0..seen)
-                        .map(|j| score(&q[row..row + dim], &k[key(j)..key(j) + dim]))
+                    let row = (batch * sq + i) * heads_q + head;
+                    let seen = self.seen(batch, i);
+                    let scores: Vec<f64> = seen
+                        .clone()
+                        .map(|j| score(&q[row * dim..][..dim], &k[key(j) * dim..][..dim]))
                         .map(|score| score * f64::from(self.scale()))
+                        .map(|score| {
+                            self.softcap.map_or(score, |cap| f64::from(cap) * (score / f64::from(cap)).tanh())
+                        })
+                        .zip(seen.clone())
+                        .map(|(score, j)| score - f64::from(self.slope(head)) * self.distance(batch, i, j))
                         .collect();
-                    let Some(maximum) = scores.iter().copied().reduce(f64::max) else { continue };
+                    let sink = f64::from(self.sink(head));
+                    let maximum = scores.iter().copied().fold(sink, f64::max);
+                    if maximum == f64::NEG_INFINITY {
+                        continue;
+                    }
                     let weights: Vec<f64> = scores.iter().map(|score| (score - maximum).exp()).collect();
-                    let sum: f64 = weights.iter().sum();
+                    let sum = weights.iter().sum::<f64>() + (sink - maximum).exp();
                     lse[(batch * heads_q + head) * sq + i] = maximum + sum.ln();
-                    for (j, &weight) in weights.iter().enumerate() {
+                    let o = &mut o[row * value_dim..][..value_dim];
+                    for (j, &weight) in seen.zip(&weights) {
                         let weight = round(weight);
-                        for (o, v) in o[row..row + dim].iter_mut().zip(&v[key(j)..key(j) + dim]) {
+                        for (o, v) in o.iter_mut().zip(&v[key(j) * value_dim..][..value_dim]) {
                             *o += weight * f64::from(*v);
                         }
                     }
-                    o[row..row + dim].iter_mut().for_each(|o| *o = round(*o / sum));
+                    o.iter_mut().for_each(|o| *o = round(*o / sum));
                 }
             }
         }
         Attention { o, lse }
+    }
+
+    /// The keys that a query sees.
+    fn seen(&self, batch: usize, query: usize) -> core::ops::Range<usize> {
+        let keys = self.used(batch);
+        let end = if self.causal { (query + 1 + keys).saturating_sub(self.sq).min(keys) } else { keys };
+        let position = (query + keys).saturating_sub(self.sq);
+        let start = self.left.map_or(0, |left| position.saturating_sub(left));
+        start.min(end)..end
+    }
+
+    /// Between a query's place among the keys and a key.
+    fn distance(&self, batch: usize, query: usize, key: usize) -> f64 {
+        ((query + self.used(batch)) as f64 - (self.sq + key) as f64).abs()
     }
 }
 

@@ -14,20 +14,11 @@ mod problem;
 
 use fa3_emu::trace::{Activity, Actor, Span, Trace};
 use fa3_emu::{Options, Order, RunError, run};
-use fa3_kernels::{Operand, forward_kernels};
+use fa3_kernels::forward_kernels;
 use problem::Problem;
 
 /// One tile of queries and six of keys.
-const PROBLEM: Problem = Problem {
-    operand: Operand::Bf16,
-    dim: 128,
-    batch: 1,
-    sq: 128,
-    sk: 768,
-    heads_q: 1,
-    heads_k: 1,
-    causal: false,
-};
+const PROBLEM: Problem = Problem { dim: 128, value_dim: 128, sk: 768, ..Problem::PLAIN };
 
 /// A run with these options: O, and the trace if there is one.
 fn forward(problem: &Problem, options: &Options) -> Result<(Vec<u8>, Option<Trace>), RunError> {

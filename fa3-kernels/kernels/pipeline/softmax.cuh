@@ -15,19 +15,34 @@ constexpr float kLn2 = 0.693147180559945f;
 // 2⁸ and the final division takes the factor out again, exactly.
 constexpr float kLazyPowers = 8.f;
 
+// Accumulator element `i` of a thread is in column first_column() + column_step(i).
+__device__ __forceinline__ i32 first_column() { return 2 * static_cast<i32>(threadIdx.x % 4); }
+__device__ __forceinline__ constexpr i32 column_step(int i) { return i / 4 * 8 + i % 2; }
+
 template <bool Lazy>
 struct OnlineSoftmax {
     float maximum[2];     // of the scores, unscaled; may lag when Lazy
     float sum[2];         // this thread's share of the denominator
     float correction[2];  // what O and sum of earlier tiles are multiplied by
+    float factor[2];      // in the end, what O is multiplied by
 
-    // Masks all but the keys below `limit[r]`, counted from the tile's first.
+    // Masks the keys from `end[r]` on, counted from the tile's first.
     template <int N>
-    static __device__ __forceinline__ void mask(float (&scores)[N], const i32 (&limit)[2]) {
-        const i32 column = 2 * (threadIdx.x % 4);
+    static __device__ __forceinline__ void mask_from(float (&scores)[N], const i32 (&end)[2]) {
+        const i32 column = first_column();
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            if (column + i / 4 * 8 + i % 2 >= limit[i / 2 % 2]) scores[i] = kNegativeInfinity;
+            if (column + column_step(i) >= end[i / 2 % 2]) scores[i] = kNegativeInfinity;
+        }
+    }
+
+    // Masks the keys before `begin[r]`.
+    template <int N>
+    static __device__ __forceinline__ void mask_before(float (&scores)[N], const i32 (&begin)[2]) {
+        const i32 column = first_column();
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            if (column + column_step(i) < begin[i / 2 % 2]) scores[i] = kNegativeInfinity;
         }
     }
 
@@ -43,7 +58,11 @@ struct OnlineSoftmax {
             // A row that has seen no key subtracts nothing, so that its exponentials are 0, not
             // NaN.
             const float offset = next == kNegativeInfinity ? 0.f : next * scale_log2;
-            correction[r] = First ? 0.f : exp2_approx(maximum[r] * scale_log2 - offset);
+            // Exactly one where the maximum stays: the difference of the scaled maxima, fused,
+            // would leave a rounding error, which grows with each tile.
+            correction[r] = First                ? 0.f
+                            : next == maximum[r] ? 1.f
+                                                 : exp2_approx(maximum[r] * scale_log2 - offset);
             maximum[r] = next;
             float tile_sum = 0.f;
 #pragma unroll
@@ -64,24 +83,31 @@ struct OnlineSoftmax {
         for (int i = 0; i < N; ++i) output[i] *= correction[i / 2 % 2];
     }
 
-    // Adds up the four lanes' shares; then the row's denominator is in `sum`.
-    __device__ __forceinline__ void finish() {
+    // Adds up the four lanes' shares: then the row's denominator is in `sum`, relative to the
+    // maximum, which is scaled from here on. O of a row that saw no key becomes zero.
+    __device__ __forceinline__ void finish(float scale_log2) {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
             sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
             sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
+            maximum[r] *= scale_log2;
+            factor[r] = sum[r] > 0.f ? 1.f / sum[r] : 0.f;
         }
     }
 
-    // What O of row half `r` is multiplied by; zero where the row saw no key.
-    __device__ __forceinline__ float inverse(int r) const {
-        return sum[r] > 0.f ? 1.f / sum[r] : 0.f;
+    // After finish(): one more logit of row half `r`, in the denominator only, times log₂e.
+    __device__ __forceinline__ void add_sink(int r, float sink_log2) {
+        const float own = sum[r] > 0.f ? maximum[r] : kNegativeInfinity;
+        maximum[r] = fmaxf(own, sink_log2);
+        if (maximum[r] == kNegativeInfinity) return;
+        const float shrink = exp2_approx(own - maximum[r]);
+        sum[r] = fmaf(sum[r], shrink, exp2_approx(sink_log2 - maximum[r]));
+        factor[r] = shrink / sum[r];
     }
 
-    // The natural logarithm of the denominator, −∞ where the row saw no key.
-    __device__ __forceinline__ float log_sum_exp(int r, float scale_log2) const {
-        return sum[r] > 0.f ? (maximum[r] * scale_log2 + log2_approx(sum[r])) * kLn2
-                            : kNegativeInfinity;
+    // After finish(): the natural logarithm of the denominator, −∞ where the row saw no key.
+    __device__ __forceinline__ float log_sum_exp(int r) const {
+        return sum[r] > 0.f ? (maximum[r] + log2_approx(sum[r])) * kLn2 : kNegativeInfinity;
     }
 
   private:

@@ -6,8 +6,8 @@
 namespace fa3 {
 
 // Warpgroup w waits on named barrier FirstBarrier + w, for its own 128 threads and those of the
-// warpgroup before it. Without Enabled, every call is nothing.
-template <bool Enabled, int Consumers, int FirstBarrier>
+// warpgroup before it.
+template <int Consumers, int FirstBarrier>
 struct Turns {
     tma::u32 self;
 
@@ -16,12 +16,10 @@ struct Turns {
         if (self == Consumers - 1) pass();
     }
 
-    __device__ __forceinline__ void take() const {
-        if constexpr (Enabled) tma::named_sync(FirstBarrier + self, 256);
-    }
+    __device__ __forceinline__ void take() const { tma::named_sync(FirstBarrier + self, 256); }
 
     __device__ __forceinline__ void pass() const {
-        if constexpr (Enabled) tma::named_arrive(FirstBarrier + (self + 1) % Consumers, 256);
+        tma::named_arrive(FirstBarrier + (self + 1) % Consumers, 256);
     }
 
     // Takes the turn that the last round left over; a barrier must not be half full at exit.

@@ -36,22 +36,27 @@ __device__ __forceinline__ void settle(float (&registers)[N]) {
     for (int i = 0; i < N; ++i) asm volatile("" : "+f"(registers[i])::"memory");
 }
 
-// Matrix descriptors for tiles in 128-byte swizzle (PTX ISA, "Matrix Descriptor Format"): rows of
-// 128 bytes in groups of eight, 1024 bytes from group to group. What changes from one wgmma to the
-// next is all in the low word, so that stepping through a tile is one 32-bit addition.
-//
-// The low word: the tile's address, and the leading offset, which is from one panel of 64 columns
-// to the next in an MN-major tile (the contraction runs down the rows) and has no meaning in a
-// K-major one (it runs along a row of the panel).
-__device__ __forceinline__ u32 descriptor_low(u32 address, u32 leading_bytes) {
-    return (address & 0x3FFFF) >> 4 | leading_bytes >> 4 << 16;
-}
+// Matrix descriptors for tiles whose rows are as long as their swizzle, 128 or 64 bytes (PTX ISA,
+// "Matrix Descriptor Format"): rows in groups of eight. What changes from one wgmma to the next is
+// all in the low word, so that stepping through a tile is one 32-bit addition.
+template <i32 RowBytes>
+struct Descriptor {
+    static_assert(RowBytes == 128 || RowBytes == 64);
 
-// The descriptor `bytes` further on than the one whose low word is `low`.
-__device__ __forceinline__ u64 descriptor(u32 low, u32 bytes) {
-    constexpr u32 high = 1024 >> 4 | 1u << 30;
-    return static_cast<u64>(high) << 32 | (low + (bytes >> 4));
-}
+    // The low word: the tile's address, and the leading offset, which is from one panel of columns
+    // to the next in an MN-major tile (the contraction runs down the rows) and has no meaning in a
+    // K-major one (it runs along a row of the panel).
+    static __device__ __forceinline__ u32 low(u32 address, u32 leading_bytes) {
+        return (address & 0x3FFFF) >> 4 | leading_bytes >> 4 << 16;
+    }
+
+    // The descriptor `bytes` further on than the one whose low word is `low`.
+    static __device__ __forceinline__ u64 at(u32 low, u32 bytes) {
+        constexpr u32 swizzle = RowBytes == 128 ? 1 : 2;
+        constexpr u32 high = 8 * RowBytes >> 4 | swizzle << 30;
+        return static_cast<u64>(high) << 32 | (low + (bytes >> 4));
+    }
+};
 
 // `Wgmma<Operand, N>` multiplies 64×16 by 16×N into this warpgroup's 64×N accumulator.
 //   scores(d, a, b, keep): A and B from shared memory, both K-major.
@@ -65,17 +70,25 @@ struct Wgmma;
 #define FA3_D8(d, i) FA3_D2(d, i), FA3_D2(d, i + 2), FA3_D2(d, i + 4), FA3_D2(d, i + 6)
 #define FA3_D32(d, i) FA3_D8(d, i), FA3_D8(d, i + 8), FA3_D8(d, i + 16), FA3_D8(d, i + 24)
 #define FA3_D40(d, i) FA3_D32(d, i), FA3_D8(d, i + 32)
+#define FA3_D48(d, i) FA3_D40(d, i), FA3_D8(d, i + 40)
+#define FA3_D56(d, i) FA3_D48(d, i), FA3_D8(d, i + 48)
 #define FA3_D64(d, i) FA3_D32(d, i), FA3_D32(d, i + 32)
+#define FA3_D80(d, i) FA3_D64(d, i), FA3_D8(d, i + 64), FA3_D8(d, i + 72)
+#define FA3_D88(d, i) FA3_D80(d, i), FA3_D8(d, i + 80)
+#define FA3_D96(d, i) FA3_D64(d, i), FA3_D32(d, i + 64)
 #define FA3_D128(d, i) FA3_D64(d, i), FA3_D64(d, i + 64)
 #define FA3_TEN(t) "%" t "0,%" t "1,%" t "2,%" t "3,%" t "4,%" t "5,%" t "6,%" t "7,%" t "8,%" t "9"
 #define FA3_R30 FA3_TEN("") "," FA3_TEN("1") "," FA3_TEN("2")
 #define FA3_R60 FA3_R30 "," FA3_TEN("3") "," FA3_TEN("4") "," FA3_TEN("5")
+#define FA3_R80 FA3_R60 "," FA3_TEN("6") "," FA3_TEN("7")
 #define FA3_R32 FA3_R30 ",%30,%31"
 #define FA3_R40 FA3_R30 "," FA3_TEN("3")
+#define FA3_R48 FA3_R40 ",%40,%41,%42,%43,%44,%45,%46,%47"
+#define FA3_R56 FA3_R40 "," FA3_TEN("4") ",%50,%51,%52,%53,%54,%55"
 #define FA3_R64 FA3_R60 ",%60,%61,%62,%63"
-#define FA3_R120                                                                             \
-    FA3_R60 "," FA3_TEN("6") "," FA3_TEN("7") "," FA3_TEN("8") "," FA3_TEN("9") "," FA3_TEN( \
-        "10") "," FA3_TEN("11")
+#define FA3_R88 FA3_R80 ",%80,%81,%82,%83,%84,%85,%86,%87"
+#define FA3_R96 FA3_R80 "," FA3_TEN("8") ",%90,%91,%92,%93,%94,%95"
+#define FA3_R120 FA3_R80 "," FA3_TEN("8") "," FA3_TEN("9") "," FA3_TEN("10") "," FA3_TEN("11")
 #define FA3_R128 FA3_R120 ",%120,%121,%122,%123,%124,%125,%126,%127"
 
 // R accumulator registers; i0 to i5 are the operand numbers R to R + 5.
@@ -105,7 +118,12 @@ struct Wgmma;
 
 FA3_WGMMA_BOTH(64, 32, 32, 33, 34, 35, 36, 37)
 FA3_WGMMA_BOTH(80, 40, 40, 41, 42, 43, 44, 45)
+FA3_WGMMA_BOTH(96, 48, 48, 49, 50, 51, 52, 53)
+FA3_WGMMA_BOTH(112, 56, 56, 57, 58, 59, 60, 61)
 FA3_WGMMA_BOTH(128, 64, 64, 65, 66, 67, 68, 69)
+FA3_WGMMA_BOTH(160, 80, 80, 81, 82, 83, 84, 85)
+FA3_WGMMA_BOTH(176, 88, 88, 89, 90, 91, 92, 93)
+FA3_WGMMA_BOTH(192, 96, 96, 97, 98, 99, 100, 101)
 FA3_WGMMA_BOTH(256, 128, 128, 129, 130, 131, 132, 133)
 
 }  // namespace fa3

@@ -11,7 +11,10 @@
 #include <fa3/tma/ring.cuh>
 
 #include "../mma/products.cuh"
+#include "../pipeline/clear.cuh"
+#include "../pipeline/edit.cuh"
 #include "../pipeline/epilogue.cuh"
+#include "../pipeline/handover.cuh"
 #include "../pipeline/softmax.cuh"
 #include "../pipeline/tiles.cuh"
 #include "../pipeline/turns.cuh"
@@ -24,6 +27,7 @@ using Operand = Bf16;
 using Operand = F16;
 #endif
 constexpr i32 kHeadDim = FA3_HEAD_DIM;
+constexpr i32 kValueDim = FA3_VALUE_DIM;
 constexpr i32 kConsumers = FA3_CONSUMERS;
 constexpr i32 kTileM = 64 * kConsumers;
 constexpr i32 kTileN = FA3_TILE_N;
@@ -31,29 +35,46 @@ constexpr i32 kStages = FA3_STAGES;
 constexpr bool kLazyRescale = FA3_LAZY_RESCALE;
 constexpr bool kOutputOverQuery = FA3_OUTPUT_OVER_QUERY;
 constexpr i32 kThreads = 128 * (kConsumers + 1);
-// What 64 Ki registers allow: the producer gives up what the consumers take.
-constexpr i32 kProducerRegisters = kConsumers == 2 ? 24 : 32;
-constexpr i32 kConsumerRegisters = kConsumers == 2 ? 240 : 160;
+// The producer gives up what the consumers take. A CTA has the registers that it is launched with:
+// for each thread its share of 64 Ki, rounded down to a multiple of 8.
+constexpr i32 kLaunchRegisters = 64 * 1024 / kThreads / 8 * 8;
+constexpr i32 kProducerRegisters = kConsumers == 2 ? 40 : 32;
+constexpr i32 kConsumerRegisters = kConsumers == 2 ? 232 : 160;
 
-static_assert(kHeadDim % kPanelColumns == 0 && kTileN % kStep == 0 &&
-              (kConsumers == 2 || kConsumers == 3));
-static_assert((kConsumerRegisters * kConsumers + kProducerRegisters) * 128 <= 64 * 1024);
+using KeyPanels = Panels<kHeadDim>;
+using ValuePanels = Panels<kValueDim>;
 
-// Shared memory, from a 1024-byte boundary on: Q, the stages of K, the stages of V, O, barriers.
+static_assert(kTileN % kStep == 0 && kHeadDim % kStep == 0 && (kConsumers == 2 || kConsumers == 3));
+static_assert(kConsumerRegisters * kConsumers + kProducerRegisters <=
+              kLaunchRegisters * (kConsumers + 1));
+static_assert(!kOutputOverQuery || kValueDim <= kHeadDim);
+
+// Shared memory, from a 1024-byte boundary on: Q, the stages of K, the stages of V, O, the tile at
+// hand, barriers.
 constexpr u32 kQueryBytes = kTileM * kHeadDim * 2;
-constexpr u32 kStageBytes = kTileN * kHeadDim * 2;
+constexpr u32 kKeyBytes = kTileN * kHeadDim * 2;
+constexpr u32 kValueBytes = kTileN * kValueDim * 2;
 constexpr u32 kKeys = kQueryBytes;
-constexpr u32 kValues = kKeys + kStages * kStageBytes;
-constexpr u32 kOutput = kOutputOverQuery ? 0 : kValues + kStages * kStageBytes;
-constexpr u32 kBarriers = kValues + kStages * kStageBytes + (kOutputOverQuery ? 0 : kQueryBytes);
-constexpr u32 kOutputPanelBytes = kTileM * kPanelRowBytes;
+constexpr u32 kValues = kKeys + kStages * kKeyBytes;
+constexpr u32 kEnd = kValues + kStages * kValueBytes;
+constexpr u32 kOutput = kOutputOverQuery ? 0 : kEnd;
+constexpr u32 kWork = kEnd + (kOutputOverQuery ? 0 : kTileM * kValueDim * 2);
+constexpr u32 kBarriers = kWork + 2 * Work::bytes;
+static_assert(kKeys % 1024 == 0 && kKeyBytes % 1024 == 0 && kValueBytes % 1024 == 0);
 
 using QueryRing = tma::Ring<1>;
 using KeyRing = tma::Ring<kStages>;
 static_assert(kBarriers + QueryRing::bytes + 2 * KeyRing::bytes <= FA3_SHARED_BYTES);
 
+// The barrier of all threads is the consumers' own once these have met at it.
+constexpr i32 kConsumerBarrier = 0;
 constexpr i32 kTurnBarrier = 1;
 constexpr i32 kWarpgroupBarrier = kTurnBarrier + kConsumers;
+
+// The slots of the tile at hand take turns with the phases of Q's stage.
+__device__ __forceinline__ u32 work_slot(u32 shared, QueryRing::Cursor at) {
+    return shared + kWork + at.phase * Work::bytes;
+}
 
 struct Rings {
     QueryRing queries;
@@ -78,40 +99,51 @@ __device__ __forceinline__ void produce(const Maps& maps, const ForwardParams& p
                                         const Rings& rings) {
     QueryRing::Cursor query_at;
     KeyRing::Cursor key_at, value_at;
+    const u32 query_rows = tile_queries<kTileM>(p) * p.pack;
     for (u32 index = blockIdx.x; index < tile_count(p); index += gridDim.x) {
         const Tile tile = tile_at<kTileM>(p, index);
-        const auto load = [&](const tma::TensorMap& map, u32 stage, i32 rows, u32 full, i32 head,
-                              i32 row) {
-#pragma unroll
-            for (i32 panel = 0; panel < kHeadDim / kPanelColumns; ++panel) {
-                tma::load_tile(stage + panel * rows * kPanelRowBytes, &map, full,
-                               panel * kPanelColumns, row, head, tile.batch);
-            }
-        };
+        const KeyTiles keys = key_tiles<kTileM, kTileN>(p, tile);
         const auto load_queries = [&] {
             rings.queries.acquire(query_at);
-            rings.queries.expect(query_at, kQueryBytes);
-            load(maps.q, shared, kTileM, rings.queries.full_barrier(query_at), tile.head_q,
-                 tile.first_row);
+            hand_over(work_slot(shared, query_at), {tile, keys});
+            rings.queries.expect(query_at, query_rows * kHeadDim * 2);
+#pragma unroll
+            for (i32 panel = 0; panel < KeyPanels::count; ++panel) {
+                tma::load_tile(shared + panel * kTileM * KeyPanels::row_bytes, &maps.q,
+                               rings.queries.full_barrier(query_at), panel * KeyPanels::columns, 0,
+                               tile.q_start + tile.first_query, tile.head, tile.batch);
+            }
             query_at.advance();
         };
-        const auto load_stage = [&](const KeyRing& ring, KeyRing::Cursor& at,
+        const auto load_stage = [&](auto panels, const KeyRing& ring, KeyRing::Cursor& at,
                                     const tma::TensorMap& map, u32 base, i32 j) {
+            using Columns = decltype(panels);
+            constexpr u32 panel_bytes = kTileN * Columns::row_bytes;
             ring.acquire(at);
-            ring.expect(at, kStageBytes);
-            load(map, base + at.stage * kStageBytes, kTileN, ring.full_barrier(at), tile.head_k,
-                 j * kTileN);
+            ring.expect(at, Columns::count * panel_bytes);
+#pragma unroll
+            for (i32 panel = 0; panel < Columns::count; ++panel) {
+                tma::load_tile(base + (at.stage * Columns::count + panel) * panel_bytes, &map,
+                               ring.full_barrier(at), panel * Columns::columns,
+                               tile.k_start + j * kTileN, tile.head_k, tile.batch);
+            }
             at.advance();
         };
+        const auto load_keys = [&](i32 j) {
+            load_stage(KeyPanels{}, rings.keys, key_at, maps.k, shared + kKeys, j);
+        };
+        const auto load_values = [&](i32 j) {
+            load_stage(ValuePanels{}, rings.values, value_at, maps.v, shared + kValues, j);
+        };
 
-        i32 j = key_tiles<kTileM, kTileN>(p, tile) - 1;
-        load_stage(rings.keys, key_at, maps.k, shared + kKeys, j);
+        i32 j = keys.end - 1;
+        load_keys(j);
         load_queries();
-        for (; j > 0; --j) {
-            load_stage(rings.keys, key_at, maps.k, shared + kKeys, j - 1);
-            load_stage(rings.values, value_at, maps.v, shared + kValues, j);
+        for (; j > keys.begin; --j) {
+            load_keys(j - 1);
+            load_values(j);
         }
-        load_stage(rings.values, value_at, maps.v, shared + kValues, 0);
+        load_values(j);
     }
 }
 
@@ -123,24 +155,28 @@ struct Consumer {
     const Rings& rings;
     const i32 warpgroup;
     const bool elected;  // one thread of the warpgroup speaks for it
-    const Turns<FA3_TURNS, kConsumers, kTurnBarrier> turns;
+    const Turns<kConsumers, kTurnBarrier> turns;
 
     QueryRing::Cursor query_at;
     KeyRing::Cursor key_at, value_at;
     OnlineSoftmax<kLazyRescale> softmax;
     float scores[kTileN / 2];
     u32 probabilities[kTileN / 4];
-    float output[kHeadDim / 2];
+    float output[kValueDim / 2];
+
+    // The tile at hand, from the wait for its queries to their release. Read where it is needed:
+    // the main loop has no registers to keep it in.
+    __device__ __forceinline__ Work work() const { return take_over(work_slot(shared, query_at)); }
 
     __device__ __forceinline__ void scores_of_next_stage() {
         issue_scores<Operand, kHeadDim, kTileM, kTileN>(
-            scores, shared + warpgroup * 64 * kPanelRowBytes,
-            shared + kKeys + key_at.stage * kStageBytes);
+            scores, shared + warpgroup * 64 * KeyPanels::row_bytes,
+            shared + kKeys + key_at.stage * kKeyBytes);
     }
 
     __device__ __forceinline__ void values_of_next_stage(i32 keep) {
-        issue_values<Operand, kHeadDim, kTileN>(
-            output, probabilities, shared + kValues + value_at.stage * kStageBytes, keep);
+        issue_values<Operand, kValueDim, kTileN>(
+            output, probabilities, shared + kValues + value_at.stage * kValueBytes, keep);
     }
 
     __device__ __forceinline__ void release(const KeyRing& ring, KeyRing::Cursor& at) const {
@@ -148,28 +184,53 @@ struct Consumer {
         at.advance();
     }
 
-    __device__ __forceinline__ void mask(i32 j, i32 row) {
-        const i32 limit[2] = {key_limit(p, row) - j * kTileN, key_limit(p, row + 8) - j * kTileN};
-        softmax.mask(scores, limit);
+    // All that the scores of key tile j need besides the scale: what open tiles do without. `row`
+    // is the first of this thread's two rows in the tile.
+    __device__ __forceinline__ void edit(i32 j, KeyTiles open, i32 row) {
+        const Tile tile = work().tile;
+        const i32 first_key = j * kTileN;
+        const i32 query[2] = {query_of(p, tile, row), query_of(p, tile, row + 8)};
+        if (p.edit) edit_scores(scores, p, tile, row, first_key);
+        if (j >= open.end) {
+            softmax.mask_from(scores, {key_end(p, tile, query[0]) - first_key,
+                                       key_end(p, tile, query[1]) - first_key});
+        }
+        if (j < open.begin) {
+            softmax.mask_before(scores, {key_begin(p, tile, query[0]) - first_key,
+                                         key_begin(p, tile, query[1]) - first_key});
+        }
     }
 
-    // The last key tile, alone: there are no probabilities yet to multiply under its softmax.
-    __device__ __forceinline__ void first_scores(i32 j, i32 open, i32 row) {
+    // The last key tile's scores, alone: there are no probabilities yet to multiply behind them.
+    __device__ __forceinline__ void issue_first_scores() {
+        rings.queries.wait_full(query_at);
         rings.keys.wait_full(key_at);
         turns.take();
         scores_of_next_stage();
+    }
+
+    __device__ __forceinline__ void first_softmax(i32 j, KeyTiles open, i32 row) {
         wgmma_wait<0>();
         settle(scores);
         turns.pass();
         release(rings.keys, key_at);
-        if (j >= open) mask(j, row);
+        edit(j, open, row);
         softmax.step<true>(scores, p.scale_log2);
         round_to_operand<Operand>(probabilities, scores);
     }
 
+    // Of the last tile of V, the rows from `own` on are beyond the sequence and may be NaN, which
+    // probabilities of zero do not cancel.
+    __device__ __forceinline__ void clear_foreign_values(i32 own) {
+        rings.values.wait_full(value_at);
+        clear_rows<kValueDim, kTileN>(shared + kValues + value_at.stage * kValueBytes, max(0, own),
+                                      threadIdx.x - 128, 128 * kConsumers);
+        tma::named_sync(kConsumerBarrier, 128 * kConsumers);
+    }
+
     // Tile j's scores, with tile j+1's P·V behind them in the tensor cores.
-    template <bool Masked>
-    __device__ __forceinline__ void overlapped_step(i32 j, i32 row, i32& keep) {
+    template <bool Edited>
+    __device__ __forceinline__ void overlapped_step(i32 j, KeyTiles open, i32 row, i32& keep) {
         rings.keys.wait_full(key_at);
         turns.take();
         scores_of_next_stage();
@@ -180,7 +241,7 @@ struct Consumer {
         wgmma_wait<1>();
         settle(scores);
         release(rings.keys, key_at);
-        if (Masked) mask(j, row);
+        if (Edited) edit(j, open, row);
         softmax.step<false>(scores, p.scale_log2);
         wgmma_wait<0>();
         settle(output);
@@ -189,10 +250,16 @@ struct Consumer {
         softmax.rescale(output);
     }
 
-    __device__ __forceinline__ void last_values(i32 keep) {
+    __device__ __forceinline__ void last_values(const Tile& tile, i32 row, i32 keep) {
         rings.values.wait_full(value_at);
         values_of_next_stage(keep);
-        softmax.finish();
+        softmax.finish(p.scale_log2);
+        if (p.sinks != 0) {
+#pragma unroll
+            for (i32 r = 0; r < 2; ++r) {
+                softmax.add_sink(r, of_head(p.sinks, p, tile, row + 8 * r) * kLog2e);
+            }
+        }
         wgmma_wait<0>();
         settle(output);
         release(rings.values, value_at);
@@ -204,36 +271,52 @@ struct Consumer {
     }
 
     __device__ __forceinline__ void write(const Tile& tile, i32 first_row, i32 row) {
-        const u32 own = shared + kOutput + warpgroup * 64 * kPanelRowBytes;
+        const u32 own = shared + kOutput + warpgroup * 64 * ValuePanels::row_bytes;
         const u32 barrier = kWarpgroupBarrier + warpgroup;
         // The store of the tile before, or this tile's reads of Q, must be over.
         if (elected) tma::store_wait_read<0>();
         tma::named_sync(barrier, 128);
-        write_output<Operand, kHeadDim, kOutputPanelBytes>(own, output, softmax);
+        write_output<Operand, kValueDim, kTileM>(own, output, softmax.factor);
         tma::fence_async_shared();
         tma::named_sync(barrier, 128);
-        if (elected) {
-            store_output<kHeadDim, kOutputPanelBytes>(maps.o, own, tile, first_row);
-            if (kOutputOverQuery) tma::store_wait_read<0>();
+        if (is_whole(p, tile, first_row)) {
+            if (elected) {
+                store_output<kValueDim, kTileM>(maps.o, own, tile, tile.first_query + first_row);
+                if (kOutputOverQuery) tma::store_wait_read<0>();
+            }
+        } else {
+            store_rows<kValueDim, kTileM>(p, own, tile, first_row);
+            if (kOutputOverQuery) tma::named_sync(barrier, 128);
         }
         if (kOutputOverQuery) release_queries();
-        write_lse(p, tile, row, softmax);
+        write_lse<kTileM>(p, tile, row, softmax);
     }
 
     __device__ __forceinline__ void consume() {
+        const i32 first_row = warpgroup * 64;
+        const i32 row = first_row + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
         for (u32 index = blockIdx.x; index < tile_count(p); index += gridDim.x) {
-            const Tile tile = tile_at<kTileM>(p, index);
-            const i32 first_row = tile.first_row + warpgroup * 64;
-            const i32 row = first_row + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-            const i32 open = open_key_tiles<kTileN>(p, first_row);
-            i32 j = key_tiles<kTileM, kTileN>(p, tile) - 1;
+            issue_first_scores();
+            const Work first = work();
+            const KeyTiles keys = first.keys;
+            const KeyTiles open =
+                open_key_tiles<kTileN>(p, first.tile, keys, query_of(p, first.tile, first_row),
+                                       query_of(p, first.tile, first_row + 63));
+            i32 j = keys.end - 1;
             i32 keep = 0;
-            rings.queries.wait_full(query_at);
-            first_scores(j, open, row);
-            while (--j >= open) overlapped_step<true>(j, row, keep);
-            for (; j >= 0; --j) overlapped_step<false>(j, row, keep);
+            first_softmax(j, open, row);
+            if (has_foreign_keys<kTileN>(p, first.tile, keys)) {
+                clear_foreign_values(first.tile.k_len - j * kTileN);
+            }
+            // From above: tiles that are cut, tiles that are not, tiles that are cut below.
+            i32 edited = p.edit ? keys.begin : open.end;
+            for (--j; j >= keys.begin; edited = keys.begin) {
+                for (; j >= edited; --j) overlapped_step<true>(j, open, row, keep);
+                for (; j >= open.begin; --j) overlapped_step<false>(j, open, row, keep);
+            }
+            const Tile tile = work().tile;
             if (!kOutputOverQuery) release_queries();
-            last_values(keep);
+            last_values(tile, row, keep);
             write(tile, first_row, row);
         }
         turns.finish();
@@ -261,6 +344,11 @@ extern "C" __global__ void __launch_bounds__(fa3::kThreads, 1)
         rings.values.init(kConsumers);
         tma::barrier_init_fence();
     }
+    // Rows of Q that packed heads leave over.
+    const i32 query_rows = tile_queries<kTileM>(p) * p.pack;
+    if (query_rows < kTileM) {
+        clear_rows<kHeadDim, kTileM>(shared, query_rows, threadIdx.x, kThreads);
+    }
     __syncthreads();
 
     if (threadIdx.x < 128) {
@@ -277,7 +365,7 @@ extern "C" __global__ void __launch_bounds__(fa3::kThreads, 1)
                           rings,
                           warpgroup,
                           threadIdx.x % 128 == 0,
-                          Turns<FA3_TURNS, kConsumers, kTurnBarrier>(warpgroup)};
+                          Turns<kConsumers, kTurnBarrier>(warpgroup)};
         consumer.consume();
     }
 }

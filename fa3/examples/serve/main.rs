@@ -8,6 +8,9 @@
 //! answered: {"ms": …, "err": …}, or {"error": "why"}
 //! ```
 //!
+//! With op "varlen", sequences of `lens` tokens attend to themselves, packed one after the other; `b`,
+//! `sq` and `sk` are ignored.
+//!
 //! `ms` is the median time of one call, by events around each. `err` is the largest deviation from
 //! f64 over 64 sampled rows of the output, computed after the timing. Inputs are standard normal,
 //! fresh for each request. The device, its kernels and its memory are kept between requests.

@@ -242,14 +242,18 @@ impl Backend for CudaBackend {
             match argument {
                 Argument::Map(map) => params.push(*map),
                 Argument::Forward(block) => params.push(*block),
+                Argument::Schedule(block) => params.push(*block),
             }
         }
         {
             let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-            if recent.len() >= RECENT {
-                recent.pop_front();
+            // Once for all of a plan's kernels.
+            if recent.back().is_none_or(|last| !Arc::ptr_eq(last, launch.plan)) {
+                if recent.len() >= RECENT {
+                    recent.pop_front();
+                }
+                recent.push_back(Arc::clone(launch.plan));
             }
-            recent.push_back(Arc::clone(launch.plan));
         }
         // SAFETY: the caller says that the stream is live.
         let stream = unsafe { self.stream(stream) };

@@ -101,6 +101,7 @@ fn bytes<'a>(argument: &Argument<'a>) -> &'a [u8] {
     match argument {
         Argument::Map(map) => map.as_bytes(),
         Argument::Forward(block) => bytemuck::bytes_of(*block),
+        Argument::Schedule(block) => bytemuck::bytes_of(*block),
     }
 }
 

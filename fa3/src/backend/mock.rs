@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fa3_kernels::ForwardParams;
+use fa3_kernels::{ForwardParams, ScheduleParams};
 use fa3_sys::TensorMap;
 use fa3_sys::tensormap::TensorMapDesc;
 
@@ -103,9 +103,19 @@ pub struct RecordedLaunch {
     /// The tensor maps among the parameters, described, with their addresses.
     pub maps: Vec<(TensorMapDesc, Pointer)>,
     /// The parameter blocks, in order.
-    pub params: Vec<ForwardParams>,
+    pub params: Vec<RecordedParams>,
     /// The stream.
     pub stream: StreamHandle,
+}
+
+/// A recorded parameter block, its addresses filled in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RecordedParams {
+    /// [`Argument::Forward`].
+    Forward(ForwardParams),
+    /// [`Argument::Schedule`].
+    Schedule(ScheduleParams),
 }
 
 /// The recording backend.
@@ -304,7 +314,8 @@ impl Backend for MockBackend {
                     let known = decode_index(map).and_then(|index| record.maps.get(index));
                     maps.push(*known.ok_or_else(|| foreign("a tensor map"))?);
                 }
-                Argument::Forward(block) => params.push(**block),
+                Argument::Forward(block) => params.push(RecordedParams::Forward(**block)),
+                Argument::Schedule(block) => params.push(RecordedParams::Schedule(**block)),
             }
         }
         record.calls.push(Call::Launch(Box::new(RecordedLaunch {

@@ -12,7 +12,7 @@ mod mock;
 use core::fmt;
 use std::sync::Arc;
 
-use fa3_kernels::ForwardParams;
+use fa3_kernels::{ForwardParams, ScheduleParams};
 use fa3_sys::TensorMap;
 
 use crate::{Error, KernelPlan, MapSlot, Operands, Place, Plan, Pointer, Result, Target};
@@ -23,7 +23,7 @@ pub use cpu::{CpuBackend, Progress};
 pub use cuda::CudaBackend;
 #[cfg(feature = "emu")]
 pub use emu::EmuBackend;
-pub use mock::{Call, MockBackend, RecordedLaunch};
+pub use mock::{Call, MockBackend, RecordedLaunch, RecordedParams};
 
 /// A stream of the backend, as the number that its own API uses: a `CUstream` for CUDA. The CPU,
 /// the emulator and the mock complete each call before they return, and ignore it.
@@ -80,6 +80,8 @@ pub enum Argument<'a> {
     Map(&'a TensorMap),
     /// The parameter block of the forward kernels.
     Forward(&'a ForwardParams),
+    /// The parameter block of the kernel that lists tiles.
+    Schedule(&'a ScheduleParams),
 }
 
 /// A computation on the CPU.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Execution, ForwardPlan, KernelPlan, Plan};
+use super::{Execution, ForwardPlan, GpuPlan, KernelPlan, Plan, SchedulePlan, Tile};
 use crate::{Options, Problem, Sequences, Window};
 
 impl fmt::Display for Plan {
@@ -11,27 +11,41 @@ impl fmt::Display for Plan {
         writeln!(f, "  target    {}", self.target)?;
         match &self.execution {
             Execution::Nothing => writeln!(f, "  nothing to do: the output has no element")?,
-            Execution::Gpu(gpu) => {
-                write_forward(f, &gpu.forward)?;
-                writeln!(f, "  workspace {} bytes", gpu.workspace_bytes)?;
-            }
+            Execution::Gpu(gpu) => write_gpu(f, gpu)?,
             Execution::Cpu(cpu) => writeln!(f, "  cpu       {cpu}")?,
         }
         write!(f, "  work      {} flop, {} bytes", si(self.work.flops), si(self.work.bytes))
     }
 }
 
-fn write_forward(f: &mut fmt::Formatter<'_>, forward: &ForwardPlan) -> fmt::Result {
+fn write_gpu(f: &mut fmt::Formatter<'_>, gpu: &GpuPlan) -> fmt::Result {
+    let GpuPlan { schedule, forward, workspace_bytes } = gpu;
     let ForwardPlan { kernel, tile, maps, params } = forward;
+    if let Some(SchedulePlan { kernel, params }) = schedule {
+        let KernelPlan { symbol, arch, .. } = kernel;
+        writeln!(f, "  schedule  {symbol} ({arch}): at most {} rows of tiles", params.capacity)?;
+        write_launch(f, kernel, "")?;
+    }
     writeln!(f, "  kernel    {} ({})", kernel.symbol, kernel.arch)?;
-    writeln!(
-        f,
-        "  tile      {} rows × {} keys, {} consumer warpgroups, {} stages",
-        tile.m, tile.n, tile.consumers, tile.stages
-    )?;
-    writeln!(f, "  tiles     {}, in sections of {} heads", params.tiles, params.section)?;
-    let persists = u64::from(kernel.grid[0]) < u64::try_from(params.tiles).unwrap_or(0);
-    write_launch(f, kernel, if persists { ", persistent" } else { "" })?;
+    write!(f, "  tile      {} rows", tile.m)?;
+    let Tile { n, pack, consumers, stages, .. } = tile;
+    if *pack > 1 {
+        write!(f, " ({} queries of {pack} heads)", tile.queries())?;
+    }
+    writeln!(f, " × {n} keys, {consumers} consumer warpgroups, {stages} stages")?;
+    if params.edit != 0 {
+        writeln!(f, "  scores    edited before the softmax")?;
+    }
+    let mut persists = "";
+    if schedule.is_some() {
+        writeln!(f, "  tiles     listed on the device, at most {}", kernel.grid[0])?;
+    } else {
+        writeln!(f, "  tiles     {}, in sections of {} heads", params.tiles, params.section)?;
+        if u64::from(kernel.grid[0]) < u64::try_from(params.tiles).unwrap_or(0) {
+            persists = ", persistent";
+        }
+    }
+    write_launch(f, kernel, persists)?;
     for slot in maps {
         write!(f, "  map       {}: {}", slot.operand, slot.desc)?;
         if slot.address != slot.operand {
@@ -39,15 +53,14 @@ fn write_forward(f: &mut fmt::Formatter<'_>, forward: &ForwardPlan) -> fmt::Resu
         }
         writeln!(f)?;
     }
-    Ok(())
+    writeln!(f, "  workspace {workspace_bytes} bytes")
 }
 
 fn write_launch(f: &mut fmt::Formatter<'_>, kernel: &KernelPlan, persists: &str) -> fmt::Result {
-    let [x, y, z] = kernel.grid;
+    let KernelPlan { grid: [x, y, z], block, cluster, shared_bytes, .. } = kernel;
     writeln!(
         f,
-        "  launch    grid {x}×{y}×{z}{persists}, {} threads, cluster {}, {} bytes of shared memory",
-        kernel.block, kernel.cluster, kernel.shared_bytes
+        "  launch    grid {x}×{y}×{z}{persists}, {block} threads, cluster {cluster}, {shared_bytes} bytes of shared memory"
     )
 }
 

@@ -1,6 +1,6 @@
 //! The kernels of a plan, their addresses left open.
 
-use fa3_kernels::ForwardParams;
+use fa3_kernels::{ForwardParams, ScheduleParams};
 use fa3_sys::Arch;
 
 use super::MapSlot;
@@ -9,6 +9,9 @@ use super::MapSlot;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GpuPlan {
+    /// Lists the tiles of sequences of unequal length in the workspace: their lengths lie in device
+    /// memory, which nobody waits for.
+    pub schedule: Option<SchedulePlan>,
     /// Computes O and the LSE.
     pub forward: ForwardPlan,
     /// Bytes of workspace that they share.
@@ -18,7 +21,8 @@ pub struct GpuPlan {
 impl GpuPlan {
     /// What is launched, in this order.
     pub fn kernels(&self) -> impl Iterator<Item = &KernelPlan> {
-        [&self.forward.kernel].into_iter()
+        let schedule = self.schedule.iter().map(|schedule| &schedule.kernel);
+        schedule.chain([&self.forward.kernel])
     }
 }
 
@@ -39,6 +43,15 @@ pub struct KernelPlan {
     pub shared_bytes: u32,
 }
 
+/// The launch of the kernel that lists tiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulePlan {
+    /// The kernel and the shape of its launch.
+    pub kernel: KernelPlan,
+    /// Its parameter block; addresses are filled in when bound.
+    pub params: ScheduleParams,
+}
+
 /// The launch of a forward kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForwardPlan {
@@ -55,12 +68,21 @@ pub struct ForwardPlan {
 /// The tile of a forward kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
-    /// Rows of Q.
+    /// Rows.
     pub m: u32,
     /// Keys a step.
     pub n: u32,
+    /// Query heads whose rows share the tile: 1, or all of a K/V head.
+    pub pack: u32,
     /// Stages of the K ring and of the V ring.
     pub stages: u32,
     /// Consumer warpgroups.
     pub consumers: u32,
+}
+
+impl Tile {
+    /// Queries: as many as rows, unless several heads share them.
+    pub fn queries(&self) -> u32 {
+        self.m.checked_div(self.pack).unwrap_or(0)
+    }
 }

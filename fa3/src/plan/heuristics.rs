@@ -4,44 +4,55 @@ use fa3_kernels::{ForwardKernel, Operand as KernelType, forward_kernels};
 
 use crate::{CudaTarget, DType, Dims, Options};
 
-/// How the SM90 forward kernels run a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ForwardChoice {
-    /// The row of the kernel table.
-    pub(crate) kernel: &'static ForwardKernel,
-    /// CTAs.
-    pub(crate) grid: u32,
-    /// Tiles of rows a head.
-    pub(crate) m_tiles: u32,
-    /// Tiles in all.
-    pub(crate) tiles: u32,
-    /// Query heads worked on together, so that their K and V stay in L2.
-    pub(crate) section: u32,
+/// What of a problem the choices are made by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traits {
+    dtype: DType,
+    d: usize,
+    dv: usize,
+    heads_q: usize,
+    heads_k: usize,
+    group: usize,
+    /// Queries of the longest sequence.
+    queries: usize,
+    /// About how many keys a tile visits, at most.
+    keys: usize,
+    /// Whether a row sees more keys the later it comes.
+    uneven: bool,
+    /// Whether lengths must not decide by which kernel and in which tile a row is computed. Who
+    /// computes a tile and when decides no bits.
+    batch_invariant: bool,
 }
 
-/// Under a causal mask, d=64 runs on two consumer warpgroups below this many keys: the tiles on the
-/// diagonal are smaller. On an H200: two against three consumers 309/276 TFLOP/s at 1k keys,
-/// 394/429 at 4k.
-const THREE_CONSUMERS_FROM_CAUSAL_KEYS: usize = 4096;
-
-/// Whether CTAs persist, one an SM, rather than work on one tile each. It saves the start of a CTA,
-/// and where O has shared memory of its own one tile's end overlaps the next one's start: on an H200,
-/// d64 412/391 TFLOP/s at 1k keys, d128 551/523 at 1k but 636/652 at 16k, d256 556/541 at 1k. Under a
-/// causal mask one tile a CTA, longest first, balances better (d128 379/391 at 1k, d256 323/399) but
-/// for the shortest (d128 296/276 at 512) and for d64 with two consumers (307/272 at 1k).
-fn persistent(kernel: &ForwardKernel, keys: usize, causal: bool) -> bool {
-    match (kernel.head_dim, causal) {
-        (64, false) => true,
-        (64, true) => kernel.consumers == 2,
-        (128, false) => keys <= 2048,
-        (128, true) => keys <= 512,
-        (256, false) => keys <= 1024,
-        _ => false,
+impl Traits {
+    pub(crate) fn new(dtype: DType, dims: &Dims, options: &Options) -> Self {
+        /// Rows of a tile: their windows begin one after the other.
+        const ROWS: usize = 128;
+        let Dims { d, dv, heads_q, heads_k, group, max_q, max_k, .. } = *dims;
+        let window = options.effective_window();
+        let keys = match (window.left, window.right) {
+            (Some(left), Some(right)) => left.saturating_add(right).saturating_add(ROWS).min(max_k),
+            _ => max_k,
+        };
+        let uneven = window.left.is_none() && window.right.is_some();
+        let batch_invariant = options.batch_invariant;
+        Self { dtype, d, dv, heads_q, heads_k, group, queries: max_q, keys, uneven, batch_invariant }
     }
 }
 
-/// The part of L2 that the K and V of a section may take; the rest holds Q and O in flight.
-const SECTION_OF_L2: f64 = 0.5;
+/// How many consumer warpgroups, each of 64 rows, suit heads of a class that has rows of the table for
+/// two and for three. Three read K and V from shared memory less often, two leave less of short
+/// sequences' tiles, and of those on a causal diagonal, unused. On an H200, three against two, TFLOP/s:
+/// d64 causal 276/309 at 1k keys, 429/394 at 4k; d96 427/454 at 1k, 592/560 at 16k, causal 288/330 at
+/// 1k, 483/471 at 4k.
+fn consumers(head_dim: u32, traits: &Traits) -> u32 {
+    let from_keys = match (head_dim, traits.uneven) {
+        (64, false) => 0,
+        (64, true) => 4096,
+        _ => 2048,
+    };
+    if traits.batch_invariant || traits.keys >= from_keys { 3 } else { 2 }
+}
 
 /// The kernels' name of an element type, if there are kernels for it.
 pub(crate) fn kernel_type(dtype: DType) -> Option<KernelType> {
@@ -52,50 +63,65 @@ pub(crate) fn kernel_type(dtype: DType) -> Option<KernelType> {
     }
 }
 
-/// The rows of the table that compute this type and head dimension.
-pub(crate) fn candidates(dtype: DType, d: usize) -> impl Iterator<Item = &'static ForwardKernel> {
-    let operand = kernel_type(dtype);
-    forward_kernels().filter(move |row| Some(row.operand) == operand && row.head_dim as usize == d)
-}
-
-/// The kernel, grid and section for a problem that the kernels support; `None` where the table
-/// has no row for it or the tiles are more than a grid can count.
-///
-/// The row may decide a result's bits, so that batch-invariant problems get the same one at any
-/// length. The grid and the section decide only who computes a tile, and when.
-pub(crate) fn forward(
-    target: &CudaTarget,
-    dims: &Dims,
-    dtype: DType,
-    options: &Options,
-) -> Option<ForwardChoice> {
-    let causal = options.causal;
-    let long = options.batch_invariant || dims.sk >= THREE_CONSUMERS_FROM_CAUSAL_KEYS;
-    let kernel = candidates(dtype, dims.d).min_by_key(|row| {
-        let three = dims.d == 64 && (!causal || long);
-        let wanted = if three { 3 } else { 2 };
-        row.consumers.abs_diff(wanted)
-    })?;
-    let m_tiles = u32::try_from(dims.sq.div_ceil(kernel.tile_m() as usize)).ok()?;
-    let heads = u32::try_from(dims.batch.checked_mul(dims.heads_q)?).ok()?;
-    let tiles = m_tiles.checked_mul(heads).filter(|&tiles| i32::try_from(tiles).is_ok())?;
-    let grid = if persistent(kernel, dims.sk, causal) { tiles.min(target.sms.max(1)) } else { tiles };
-    Some(ForwardChoice {
-        kernel,
-        grid,
-        m_tiles,
-        tiles,
-        section: if causal { section(target, dims, dtype, heads) } else { 1 },
+/// The row of the table with the narrowest heads that hold the problem's: what they are wider is
+/// multiplied too. `None` where the table has none.
+pub(crate) fn kernel(traits: &Traits) -> Option<&'static ForwardKernel> {
+    let operand = kernel_type(traits.dtype);
+    let holds = |row: &&ForwardKernel| {
+        Some(row.operand) == operand
+            && row.head_dim as usize >= traits.d
+            && row.value_dim as usize >= traits.dv
+    };
+    forward_kernels().filter(holds).min_by_key(|row| {
+        (row.head_dim + row.value_dim, row.consumers.abs_diff(consumers(row.head_dim, traits)))
     })
 }
 
-/// The largest power of two of query heads whose K and V fit their part of L2, no more than there
-/// are. For causal problems, whose longest tiles of many heads run side by side; without a mask one
-/// head after the other fills the device by itself.
-fn section(target: &CudaTarget, dims: &Dims, dtype: DType, heads: u32) -> u32 {
-    let head_bytes = dims.sk as f64 * (dims.d + dims.dv) as f64 * dtype.size() as f64 / dims.group as f64;
-    let fitting = SECTION_OF_L2 * target.l2_bytes as f64 / head_bytes.max(1.0);
-    // Casts from floating point saturate.
-    let fitting = (fitting as u32).clamp(1, heads.max(1));
-    1 << fitting.ilog2()
+/// How many query heads share a tile: one, or the whole group of a K/V head where that takes
+/// strictly fewer tiles, as it does when a sequence's queries leave most of a tile empty. Whatever
+/// the lengths, batch-invariant heads are packed unless that leaves an eighth of a full tile empty.
+pub(crate) fn pack(traits: &Traits, kernel: &ForwardKernel) -> usize {
+    let rows = kernel.tile_m() as usize;
+    let Some(queries) = rows.checked_div(traits.group).filter(|&queries| queries > 0) else {
+        return 1; // More heads than a tile has rows.
+    };
+    let packs = if traits.batch_invariant {
+        rows - queries * traits.group < rows.div_ceil(8)
+    } else {
+        let apart = traits.queries.div_ceil(rows).saturating_mul(traits.heads_q);
+        traits.queries.div_ceil(queries).saturating_mul(traits.heads_k) < apart
+    };
+    if packs { traits.group } else { 1 }
+}
+
+/// Whether the CTAs of a dense batch persist, one an SM, rather than work on one tile each. It saves
+/// the start of a CTA, and where O has shared memory of its own one tile's end overlaps the next
+/// one's start: on an H200, d64 412/391 TFLOP/s at 1k keys, d128 551/523 at 1k but 636/652 at 16k,
+/// d256 556/541 at 1k. Under a causal mask one tile a CTA, longest first, balances better (d128
+/// 379/391 at 1k, d256 323/399) but for the shortest (d128 296/276 at 512) and for d64 with two
+/// consumers (307/272 at 1k).
+pub(crate) fn persistent(traits: &Traits, kernel: &ForwardKernel) -> bool {
+    let keys = traits.keys;
+    match (kernel.head_dim, traits.uneven) {
+        (64, false) => true,
+        (64, true) => kernel.consumers == 2,
+        (96 | 128, false) => keys <= 2048,
+        (96 | 128, true) => keys <= 512,
+        (256, false) => keys <= 1024,
+        _ => false,
+    }
+}
+
+/// The part of L2 that the K and V of a section may take; the rest holds Q and O in flight.
+const SECTION_OF_L2: f64 = 0.5;
+
+/// How many keys, times heads of tiles, have K and V that fit their part of L2. Zero where heads are
+/// best taken one by one: without a mask one after the other fills the device by itself, whereas
+/// under a causal mask the longest tiles of many heads run side by side.
+pub(crate) fn section_keys(target: &CudaTarget, traits: &Traits, pack: usize) -> f64 {
+    if !traits.uneven {
+        return 0.0;
+    }
+    let key_bytes = (traits.d + traits.dv) as f64 * traits.dtype.size() as f64;
+    SECTION_OF_L2 * target.l2_bytes as f64 / (key_bytes * pack as f64 / traits.group as f64)
 }

@@ -6,12 +6,14 @@ mod forward;
 mod gpu;
 pub(crate) mod heuristics;
 pub(crate) mod maps;
+pub(crate) mod scores;
+pub(crate) mod tiling;
 mod work;
 
 use crate::{Dims, Problem, Result, Target};
 
 pub use cpu::CpuPlan;
-pub use gpu::{ForwardPlan, GpuPlan, KernelPlan, Tile};
+pub use gpu::{ForwardPlan, GpuPlan, KernelPlan, SchedulePlan, Tile};
 pub use maps::MapSlot;
 pub use work::Work;
 
@@ -44,7 +46,7 @@ pub enum Execution {
     /// O has no element: nothing runs.
     Nothing,
     /// Kernels of a GPU.
-    Gpu(GpuPlan),
+    Gpu(Box<GpuPlan>),
     /// The CPU, in blocks.
     Cpu(CpuPlan),
 }

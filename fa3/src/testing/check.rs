@@ -61,8 +61,8 @@ pub struct Report {
     pub rmse: f64,
     /// The largest error of O in the plain low-precision computation.
     pub plain_max_error: f64,
-    /// What `max_error` may be: twice `plain_max_error`, or the rounding of O itself where that is
-    /// more, and the rounding of scores.
+    /// What `max_error` may be: twice `plain_max_error`, or the rounding of O itself and of a
+    /// probability where that is more, and the rounding of scores.
     pub bound: f64,
     /// The largest error of the LSE; zero where the case wants none.
     pub lse_error: f64,
@@ -144,9 +144,9 @@ impl Case {
     }
 
     /// Whether `outputs` is right. O may be off by twice the largest error of the plain
-    /// low-precision computation, or by the rounding of the largest element of O where that is more, and
-    /// by what rounding the largest score to f32 may cost; rows that see no key must be exact. Rows of sequences that are not numbers
-    /// ([`Distribution::NanNeighbours`]) may be anything.
+    /// low-precision computation, or by the rounding of the largest element of O and of a probability where
+    /// that is more, and by what rounding the largest score to f32 may cost; rows that see no key must be exact. Rows of sequences that are not numbers
+    /// ([`NanNeighbours`](super::Distribution::NanNeighbours)) may be anything.
     ///
     /// # Errors
     /// [`Failure`] says what is wrong, and where.
@@ -178,7 +178,10 @@ impl Case {
         // computation does not show what that costs.
         let of_scores = largest(&exact.lse) * F32_ROUNDING;
         let most = largest(&exact.o);
-        let bound = (2.0 * plain_o.max).max(rounding(self.dtype, most)) + of_scores * most;
+        // The plain computation has the largest probability of a row exact, for it is relative to
+        // the row's maximum; a kernel whose maximum may lag behind rounds that one too.
+        let least = rounding(self.dtype, most) + rounding(self.dtype, 1.0) * most;
+        let bound = (2.0 * plain_o.max).max(least) + of_scores * most;
         o.within("o", bound, &values, &exact.o)?;
         zero_rows(&values, &exact.o, self.dv)?;
         let (mut lse_error, mut lse_bound) = (0.0, 0.0);

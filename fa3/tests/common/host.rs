@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use fa3::{Backend, Buffer, DType, Device, HostTensor, Operands, Options, Problem, Sizes, Tensor, attention};
+use fa3::{
+    Backend, Buffer, DType, Device, HostInputs, HostSequences, HostTensor, Operands, Options, Problem,
+    Sequences, Sizes, Tensor, attention_with,
+};
 use half::bf16;
 
 /// Deterministic, in [-1, 1).
@@ -49,10 +52,20 @@ impl Host {
 
     /// What a device makes of it.
     pub fn on(&self, device: &Device) -> Vec<bf16> {
+        self.computed(device, HostSequences::Dense)
+    }
+
+    /// What the CPU makes of it when sequences use only some keys.
+    pub fn expected_of(&self, used: &[i32]) -> Vec<bf16> {
+        self.computed(&Device::cpu(), HostSequences::UsedKeys(used))
+    }
+
+    fn computed(&self, device: &Device, sequences: HostSequences<'_>) -> Vec<bf16> {
         let q = HostTensor::new(shape(SIZES.sq, SIZES.heads_q), &self.q).unwrap();
         let k = HostTensor::new(shape(SIZES.sk, SIZES.heads_k), &self.k).unwrap();
         let v = HostTensor::new(shape(SIZES.sk, SIZES.heads_k), &self.v).unwrap();
-        attention(device, q, k, v, &OPTIONS).unwrap().o
+        let inputs = HostInputs { sequences, ..HostInputs::new(q, k, v) };
+        attention_with(device, &inputs, &OPTIONS).unwrap().o
     }
 
     /// The operands on a device; O, all zero; and what Q, K and V lie in.
@@ -85,3 +98,11 @@ pub fn assert_close(actual: &[bf16], expected: &[bf16]) {
 pub fn problem() -> Problem {
     Problem { lse: false, ..Problem::dense(DType::Bf16, SIZES, OPTIONS) }
 }
+
+/// The same, of sequences that use only some keys.
+pub fn ragged() -> Problem {
+    Problem { sequences: Sequences::UsedKeys, ..problem() }
+}
+
+/// Keys that the sequences of [`ragged`] use: first some, then others.
+pub const USED: [[i32; 2]; 2] = [[333, 150], [7, 260]];

@@ -6,8 +6,8 @@ use fa3::{Error, Execution, Plan, Target};
 
 /// Whether the kernels take the case, in the terms of the case list.
 fn is_taken(case: &Case) -> bool {
-    let taken = |need: &Need| matches!(need, Need::ZeroStride | Need::EmptyOutput | Need::EmptyKeys);
-    case.needs().iter().all(taken)
+    let refused = |need: &Need| matches!(need, Need::F32 | Need::HeadDim | Need::UnalignedStrides);
+    !case.needs().iter().any(refused)
 }
 
 /// Plans the case; `None` where it is refused, as it should be.

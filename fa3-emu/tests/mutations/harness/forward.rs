@@ -17,8 +17,10 @@ pub fn subjects(which: impl Fn(&ForwardKernel) -> bool) -> impl Iterator<Item = 
 /// A tile of rows whose last key tiles are masked and then a ragged one that ends in open key tiles,
 /// so that both loops of a consumer run, both rings turn and Q's stage is used again; the same alone
 /// in a CTA each; one tile of rows for which the rings turn twice; one key tile for each tile of rows,
-/// so that a warpgroup can be a tile ahead; and open key tiles only, with heads, groups and batches to
-/// confuse.
+/// so that a warpgroup can be a tile ahead; open key tiles only, with heads, groups and batches to
+/// confuse; heads that share a tile and leave rows of it over, their scores edited; the same
+/// with one key tile for each of many tiles, whose rows leave one by one; and a list of tiles of two
+/// sequences, one of which uses fewer keys, with a window whose both edges cut tiles.
 fn subject(kernel: &ForwardKernel) -> Subject {
     let entry = fa3_kernels::entry(&kernel.symbol(), Arch::Sm90a).unwrap();
     let text = fa3_kernels::ptx(entry.symbol, entry.arch).unwrap();
@@ -27,17 +29,40 @@ fn subject(kernel: &ForwardKernel) -> Subject {
     let base = problem::Problem {
         operand: kernel.operand,
         dim: kernel.head_dim as usize,
-        batch: 1,
+        value_dim: kernel.value_dim as usize,
         sq: rows + 72,
         sk: rows + 72 + keys / 2 + 1,
-        heads_q: 1,
-        heads_k: 1,
         causal: true,
+        ..problem::Problem::PLAIN
     };
     let short = problem::Problem { sq: rows + 1, sk: keys - 9, ..base };
     let many = problem::Problem { batch: 2, sq: rows, sk: 2 * keys, heads_q: 2, causal: false, ..base };
     let long = problem::Problem { sq: rows - 60, sk: 4 * keys, causal: false, ..base };
-    let problems = [(base, 1), (base, 2), (long, 1), (short, 1), (many, 1), (many, 3)];
+    let packed = problem::Problem {
+        heads_q: 7,
+        sq: rows / 7 + 5,
+        sk: 2 * keys,
+        packed_heads: true,
+        alibi: true,
+        softcap: Some(3.0),
+        sinks: true,
+        causal: false,
+        ..base
+    };
+    let brief = problem::Problem { sq: 6 * rows / 7, sk: keys - 9, sinks: false, softcap: None, ..packed };
+    let ragged =
+        problem::Problem { batch: 2, left: Some(2 * keys + 9), sk: 6 * keys + 9, ragged: true, ..base };
+    let problems = [
+        (base, 1),
+        (base, 2),
+        (long, 1),
+        (short, 1),
+        (many, 1),
+        (many, 3),
+        (packed, 1),
+        (brief, 1),
+        (ragged, 1),
+    ];
     let problems = problems.map(|(problem, ctas)| {
         let mut operands = problem.operands();
         if problem.causal {
@@ -55,10 +80,11 @@ fn subject(kernel: &ForwardKernel) -> Subject {
 /// product, another column each time. Where a row does not see such a key, its probability of zero
 /// makes that column NaN: so the output shows which keys a product took, be they visible or not.
 fn mark_values(problem: &problem::Problem, v: &mut [f32]) {
-    let stride = problem.heads_k * problem.dim;
+    let stride = problem.heads_k * problem.value_dim;
     for (step, key) in (5..problem.sk).step_by(8).enumerate() {
-        for panel in (0..problem.dim).step_by(64) {
-            v[key * stride + panel + (7 * step + 3) % 64] = f32::INFINITY;
+        for panel in (0..problem.value_dim).step_by(64) {
+            let columns = 64.min(problem.value_dim - panel);
+            v[key * stride + panel + (7 * step + 3) % columns] = f32::INFINITY;
         }
     }
 }
