@@ -221,6 +221,12 @@ impl Case {
         self.desc.data_type().bits() as usize / 8
     }
 
+    /// Bytes that the tensor takes, and some more.
+    fn span(&self) -> usize {
+        let outermost = self.desc.strides().iter().zip(&self.desc.extents()[1..]).map(|(s, e)| s * e).max();
+        outermost.unwrap_or(0).max(1 << 17) as usize
+    }
+
     /// Where the element lies that has this number in the tile.
     fn in_shared(&self, number: usize) -> usize {
         let address = self.destination as usize + number * self.element();
@@ -231,7 +237,7 @@ impl Case {
 proptest! {
     #[test]
     fn a_load_puts_every_element_at_its_place(case in case()) {
-        let global = noise(1 << 17, case.seed);
+        let global = noise(case.span(), case.seed);
         let bytes = case.desc.to_map_bytes(0).unwrap();
         let map = TileMap::decode(bytes.as_bytes()).unwrap();
         let mut shared = vec![0; 64 << 10];
@@ -252,7 +258,7 @@ proptest! {
     #[test]
     fn a_store_puts_back_what_a_load_brought(case in case()) {
         let case = Case { coordinates: case.coordinates.iter().map(|at| (*at).max(0)).collect(), ..case };
-        let global = noise(1 << 17, case.seed);
+        let global = noise(case.span(), case.seed);
         let map = TileMap::new(&case.desc, 0).unwrap();
         let mut shared = vec![0; 64 << 10];
         map.load(&case.coordinates, &global[..], case.destination, &mut shared).unwrap();
