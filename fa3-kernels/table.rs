@@ -180,7 +180,23 @@ fn schedule_unit() -> Unit {
     }
 }
 
+/// The kernel that merges partial results by their log-sum-exps: operands in f32, f16 or bf16, as its
+/// parameters say. No dynamic shared memory.
+pub const MERGE_SYMBOL: &str = "fa3_merge_sm90";
+/// Its threads a CTA.
+pub const MERGE_THREADS: u32 = 256;
+
+fn merge_unit() -> Unit {
+    Unit {
+        symbol: MERGE_SYMBOL.to_owned(),
+        source: "kernels/sm90/merge.cu",
+        arches: &[Arch::Sm90a],
+        expect_sass: &["LDG.E.128", "STG.E.128"],
+        defines: vec![("FA3_THREADS", MERGE_THREADS.to_string())],
+    }
+}
+
 /// What the build step compiles.
 pub fn units() -> Vec<Unit> {
-    forward_kernels().map(ForwardKernel::unit).chain([schedule_unit()]).collect()
+    forward_kernels().map(ForwardKernel::unit).chain([schedule_unit(), merge_unit()]).collect()
 }

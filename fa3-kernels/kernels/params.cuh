@@ -47,6 +47,29 @@ struct ScheduleParams {
     tma::i32 capacity;
 };
 
+struct MergeParams {
+    tma::u64 parts;
+    tma::u64 parts_lse;
+    tma::u64 o;
+    tma::u64 lse;
+    tma::u64 sinks;
+    tma::i64 part_stride;
+    tma::i64 part_batch;
+    tma::i64 part_row;
+    tma::i64 part_head;
+    tma::i64 o_batch;
+    tma::i64 o_row;
+    tma::i64 o_head;
+    tma::i32 count;
+    tma::u32 rows;
+    tma::u32 sq;
+    tma::u32 heads;
+    tma::i32 dv;
+    tma::u32 lanes;
+    tma::i32 part_type;
+    tma::i32 o_type;
+};
+
 }  // namespace fa3
 
 #ifdef FA3_PARAMS_CHECK

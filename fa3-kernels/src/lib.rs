@@ -12,6 +12,10 @@
 //! Sequences of unequal length need a list of tiles, which [`SCHEDULE_SYMBOL`] writes: one CTA of
 //! [`SCHEDULE_THREADS`] with [`ScheduleParams`], launched before on the same stream.
 //!
+//! # Merging partial results
+//! [`MERGE_SYMBOL`] takes [`MergeParams`] alone, in CTAs of [`MERGE_THREADS`] that work on
+//! `MERGE_THREADS / lanes` rows each; addresses and strides are multiples of 16 bytes.
+//!
 //! ```
 //! use fa3_kernels::{Operand, forward_kernels};
 //! let kernel = forward_kernels()
@@ -28,8 +32,11 @@ pub mod params;
 #[path = "../table.rs"]
 pub mod table;
 
-pub use params::{CHUNK_BYTES, ForwardParams, ScheduleParams};
-pub use table::{ForwardKernel, Operand, SCHEDULE_SYMBOL, SCHEDULE_THREADS, STAGES, forward_kernels};
+pub use params::{CHUNK_BYTES, ForwardParams, MergeParams, ScheduleParams};
+pub use table::{
+    ForwardKernel, MERGE_SYMBOL, MERGE_THREADS, Operand, SCHEDULE_SYMBOL, SCHEDULE_THREADS, STAGES,
+    forward_kernels,
+};
 
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/artifacts.rs"));

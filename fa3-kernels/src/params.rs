@@ -128,8 +128,55 @@ parameter_block! {
     }
 }
 
+parameter_block! {
+    /// The merging kernel's only parameter. Tensors of O are `[batch, sq, heads, dv]`, the log-sum-exps
+    /// f32 `[batch, heads, sq]`, one partial result after the other.
+    MergeParams {
+        /// Device address of the partial results' O.
+        parts: u64,
+        /// Device address of their log-sum-exps, −∞ for rows without keys.
+        parts_lse: u64,
+        /// Device address of O.
+        o: u64,
+        /// Device address of the log-sum-exp; zero when not wanted.
+        lse: u64,
+        /// Device address of a sink a head, f32; zero for none.
+        sinks: u64,
+        /// Elements from one partial result of O to the next.
+        part_stride: i64,
+        /// Elements from one batch entry of a partial result to the next.
+        part_batch: i64,
+        /// Elements from one row of a partial result to the next.
+        part_row: i64,
+        /// Elements from one head of a partial result to the next.
+        part_head: i64,
+        /// Elements from one batch entry of O to the next.
+        o_batch: i64,
+        /// Elements from one row of O to the next.
+        o_row: i64,
+        /// Elements from one head of O to the next.
+        o_head: i64,
+        /// How many partial results there are; may be zero.
+        count: i32,
+        /// Rows of O: batch times heads times `sq`, below 2³¹.
+        rows: u32,
+        /// Rows a batch entry and head.
+        sq: u32,
+        /// Heads.
+        heads: u32,
+        /// The width of a head, a multiple of 8.
+        dv: i32,
+        /// Threads a row: 1 to [`MERGE_THREADS`](crate::MERGE_THREADS).
+        lanes: u32,
+        /// The type of the partial results: 0 for f32, 1 for f16, 2 for bf16.
+        part_type: i32,
+        /// The type of O, as above.
+        o_type: i32,
+    }
+}
+
 /// Bytes of a chunk of the schedule, and of the list's header.
 pub const CHUNK_BYTES: usize = 32;
 
 /// Every parameter block of this crate.
-pub const LAYOUTS: &[BlockLayout] = &[ForwardParams::LAYOUT, ScheduleParams::LAYOUT];
+pub const LAYOUTS: &[BlockLayout] = &[ForwardParams::LAYOUT, ScheduleParams::LAYOUT, MergeParams::LAYOUT];
