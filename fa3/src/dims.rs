@@ -41,7 +41,7 @@ impl Dims {
 }
 
 /// The longest span of a tensor, in bytes: addresses are compared as signed 64-bit numbers.
-const MAX_BYTES: usize = i64::MAX as usize;
+pub(crate) const MAX_BYTES: usize = i64::MAX as usize;
 
 /// The largest extent, so that positions and counts of (query, key) pairs can be added up without
 /// overflow. Empty and repeated dimensions take no memory that would bound them.
@@ -206,7 +206,7 @@ impl Problem {
     }
 }
 
-fn shape(spec: &TensorSpec) -> String {
+pub(crate) fn shape(spec: &TensorSpec) -> String {
     format!("{:?}", spec.layout.shape)
 }
 
@@ -225,7 +225,7 @@ fn group(heads_q: usize, heads_k: usize) -> Result<usize> {
     }
 }
 
-fn check_strides(argument: &'static str, spec: &TensorSpec) -> Result<()> {
+pub(crate) fn check_strides(argument: &'static str, spec: &TensorSpec) -> Result<()> {
     let Layout { shape, strides } = spec.layout;
     if shape[3] > 1 && strides[3] != 1 {
         return Err(Error::argument(
@@ -249,7 +249,7 @@ fn check_strides(argument: &'static str, spec: &TensorSpec) -> Result<()> {
 
 /// Every element of O has an address of its own: ordered by stride, each dimension steps over all
 /// that the smaller ones reach.
-fn check_written_once(layout: &Layout) -> Result<()> {
+pub(crate) fn check_written_once(layout: &Layout) -> Result<()> {
     if layout.is_empty() {
         return Ok(());
     }

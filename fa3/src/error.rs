@@ -1,8 +1,6 @@
 //! What can go wrong, each with the argument, its value, the rule, and what would do.
 
 use core::fmt;
-#[cfg(feature = "emu")]
-use std::sync::Arc;
 
 use crate::lengths::LengthsError;
 use crate::{Operand, Place};
@@ -188,7 +186,7 @@ pub enum Error {
     #[error("{source}\nin an emulated run of:\n{plan}")]
     Emulated {
         /// The plan that ran.
-        plan: Arc<crate::Plan>,
+        plan: crate::AnyPlan,
         /// Who did what, and where; or what is wrong with the launch.
         source: Box<fa3_emu::RunError>,
     },

@@ -269,7 +269,7 @@ fn in_place<T: Element>(
     Ok(Output { o, lse, plan })
 }
 
-fn pointer<T>(first: *const T) -> Pointer {
+pub(crate) fn pointer<T>(first: *const T) -> Pointer {
     Pointer { address: first.expose_provenance() as u64, place: Place::Host }
 }
 

@@ -53,6 +53,7 @@ pub mod error;
 pub mod host;
 mod lengths;
 pub mod memory;
+pub mod merge;
 pub mod options;
 mod overlap;
 pub mod plan;
@@ -72,8 +73,8 @@ pub use backend::CudaBackend;
 #[cfg(feature = "emu")]
 pub use backend::EmuBackend;
 pub use backend::{
-    Argument, Backend, Call, CpuLaunch, KernelHandle, KernelLaunch, Launch, MockBackend, RecordedLaunch,
-    RecordedParams, StreamHandle,
+    Argument, Backend, Call, CpuLaunch, CpuMerge, KernelHandle, KernelLaunch, Launch, MockBackend,
+    RecordedLaunch, RecordedParams, StreamHandle,
 };
 pub use binding::{Binding, Workspace};
 #[cfg(feature = "cuda")]
@@ -87,9 +88,13 @@ pub use dtype::{DType, Element};
 pub use error::{Error, Reason, Result, Unsupported};
 pub use host::{HostInputs, HostSequences, HostTensor, Output, attention, attention_with};
 pub use memory::Buffer;
+pub use merge::{
+    HostParts, MergeBinding, MergeExecution, MergeKernel, MergeOperands, MergePlan, MergeProblem, Merged,
+    merge,
+};
 pub use options::{Options, Window};
 pub use plan::{
-    CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, MapSlot, Plan, SchedulePlan, Tile, Work,
+    AnyPlan, CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, MapSlot, Plan, SchedulePlan, Tile, Work,
 };
 pub use problem::{Operand, Operands, Problem, Sequences, Sizes};
 pub use support::support;

@@ -26,6 +26,19 @@ impl Extent {
         Self { start: pointer.address, span, element: size, steps }
     }
 
+    /// Of `count` tensors of a layout that was checked, `stride` elements from one to the next.
+    pub(crate) fn stack(pointer: Pointer, spec: &TensorSpec, count: usize, stride: usize) -> Self {
+        let mut extent = Self::tensor(pointer, spec);
+        let (count, step) = (count as u64, stride.saturating_mul(spec.dtype.size()) as u64);
+        let last = count.saturating_sub(1).saturating_mul(step);
+        // Of none, and of empty ones, there is no byte.
+        extent.span = if count == 0 || extent.span == 0 { 0 } else { extent.span.saturating_add(last) };
+        if count > 1 && step > 0 {
+            extent.steps.push((step, count));
+        }
+        extent
+    }
+
     /// Of `len` elements in a row.
     pub(crate) fn array(pointer: Pointer, len: usize, element: usize) -> Self {
         let span = len.saturating_mul(element) as u64;

@@ -123,6 +123,10 @@ pub enum Operand {
     CuQ,
     /// [`Operands::cu_k`].
     CuK,
+    /// [`MergeOperands::parts`](crate::MergeOperands::parts).
+    Parts,
+    /// [`MergeOperands::parts_lse`](crate::MergeOperands::parts_lse).
+    PartsLse,
     /// The workspace.
     Workspace,
 }
@@ -140,6 +144,8 @@ impl fmt::Display for Operand {
             Self::UsedKeys => "used_k",
             Self::CuQ => "cu_q",
             Self::CuK => "cu_k",
+            Self::Parts => "parts",
+            Self::PartsLse => "parts_lse",
             Self::Workspace => "the workspace",
         })
     }

@@ -31,6 +31,11 @@
 //! `[heads_q, total]` of a packed batch. A sink is one more logit a head, already scaled, in the
 //! denominator only; the LSE includes it.
 //!
+//! # Partial results
+//! Attention over parts of the keys [merges](mod@crate::merge) into attention over all of them: `LSE = log Σ exp
+//! LSE_i`, `O = Σ exp(LSE_i − LSE)·O_i`. A part with an LSE of −∞ counts for nothing, whatever its O holds. Parts
+//! leave sinks out, and the merge adds them once. Merging empty rows gives an empty row.
+//!
 //! # Memory that is not attended to
 //! Keys and values beyond a sequence's used length may hold anything, NaN included, and reach
 //! nothing. Within it, values are finite.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fa3::fa3_emu::{Access, FaultKind, Options, RunError};
 use fa3::{
-    Backend, Buffer, CudaTarget, Device, DeviceTensor, Error, Operands, Plan, Pointer, StreamHandle,
+    AnyPlan, Backend, Buffer, CudaTarget, Device, DeviceTensor, Error, Operands, Plan, Pointer, StreamHandle,
     Workspace,
 };
 use half::bf16;
@@ -115,6 +115,7 @@ fn a_key_tensor_that_was_freed_cannot_be_copied() {
     drop(k);
     let error = run(device.backend(), &operands).unwrap_err();
     let Error::Emulated { plan: ran, source } = &error else { panic!("{error}") };
+    let AnyPlan::Forward(ran) = ran else { panic!("{error}") };
     assert_eq!(ran.problem(), &problem());
     let RunError::Fault { site, kind } = &**source else { panic!("{source}") };
     assert_eq!(site.kernel, "fa3_fwd_sm90_bf16_d128_m128");

@@ -137,16 +137,17 @@ impl Backend for CpuBackend {
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>, _: StreamHandle) -> Result<()> {
-        let launch = match launch {
-            Launch::Cpu(launch) => launch,
-            Launch::Kernel(kernel) => return Err(no_kernels(&format!("launch `{}`", kernel.shape.symbol))),
-        };
         let progress = self.progress.as_deref().map(|progress| progress as &(dyn Fn(usize, usize) + Sync));
-        let compute = || {
+        let compute = || match launch {
             // SAFETY: the operands were checked against the plan's problem when they were bound
             // (types, layouts, place, alignment, presence, overlap); the caller answers for the
             // memory behind them.
-            unsafe { crate::cpu::forward(launch.plan.problem(), launch.operands, progress) }
+            Launch::Cpu(launch) => unsafe {
+                crate::cpu::forward(launch.plan.problem(), launch.operands, progress)
+            },
+            // SAFETY: as above.
+            Launch::CpuMerge(launch) => unsafe { crate::cpu::merge(launch.plan.problem(), launch.operands) },
+            Launch::Kernel(kernel) => Err(no_kernels(&format!("launch `{}`", kernel.shape.symbol))),
         };
         match &self.pool {
             Some(pool) => pool.install(compute),

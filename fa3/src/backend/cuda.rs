@@ -1,7 +1,7 @@
 //! A CUDA device, through the driver.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use fa3_sys::TensorMap;
 use fa3_sys::driver::{
@@ -9,7 +9,7 @@ use fa3_sys::driver::{
 };
 
 use super::{Argument, Backend, KernelHandle, Launch, StreamHandle};
-use crate::{CudaTarget, Error, KernelPlan, MapSlot, Place, Plan, Pointer, Result, Target};
+use crate::{AnyPlan, CudaTarget, Error, KernelPlan, MapSlot, Place, Pointer, Result, Target};
 
 /// A CUDA device. Its context is the device's primary one, shared with every other CUDA user of
 /// the process.
@@ -21,7 +21,7 @@ pub struct CudaBackend {
     /// The kernels prepared on this backend; a [`KernelHandle`] is an index.
     kernels: RwLock<Vec<Function>>,
     /// The plans launched last, the newest last.
-    recent: Mutex<VecDeque<Arc<Plan>>>,
+    recent: Mutex<VecDeque<AnyPlan>>,
 }
 
 const NAME: &str = "cuda";
@@ -243,16 +243,17 @@ impl Backend for CudaBackend {
                 Argument::Map(map) => params.push(*map),
                 Argument::Forward(block) => params.push(*block),
                 Argument::Schedule(block) => params.push(*block),
+                Argument::Merge(block) => params.push(*block),
             }
         }
         {
             let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
             // Once for all of a plan's kernels.
-            if recent.back().is_none_or(|last| !Arc::ptr_eq(last, launch.plan)) {
+            if recent.back().is_none_or(|last| !last.is(launch.plan)) {
                 if recent.len() >= RECENT {
                     recent.pop_front();
                 }
-                recent.push_back(Arc::clone(launch.plan));
+                recent.push_back(launch.plan.clone());
             }
         }
         // SAFETY: the caller says that the stream is live.

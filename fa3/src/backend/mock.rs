@@ -3,13 +3,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fa3_kernels::{ForwardParams, ScheduleParams};
+use fa3_kernels::{ForwardParams, MergeParams, ScheduleParams};
 use fa3_sys::TensorMap;
 use fa3_sys::tensormap::TensorMapDesc;
 
 use super::host::{self, HostMemory};
 use super::{Argument, Backend, KernelHandle, Launch, StreamHandle};
-use crate::{Error, KernelPlan, MapSlot, Operands, Place, Plan, Pointer, Result, Target};
+use crate::{
+    Error, KernelPlan, MapSlot, MergeOperands, MergePlan, Operands, Place, Plan, Pointer, Result, Target,
+};
 
 /// One recorded call.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,12 +75,19 @@ pub enum Call {
     },
     /// [`Backend::launch`] of a kernel.
     Launch(Box<RecordedLaunch>),
-    /// [`Backend::launch`] of the CPU's code.
+    /// [`Backend::launch`] of the CPU's attention.
     Cpu {
         /// The plan.
         plan: Arc<Plan>,
         /// The operands.
         operands: Box<Operands>,
+    },
+    /// [`Backend::launch`] of the CPU's merge.
+    CpuMerge {
+        /// The plan.
+        plan: Arc<MergePlan>,
+        /// The operands.
+        operands: Box<MergeOperands>,
     },
     /// [`Backend::synchronize`].
     Synchronize {
@@ -116,6 +125,8 @@ pub enum RecordedParams {
     Forward(ForwardParams),
     /// [`Argument::Schedule`].
     Schedule(ScheduleParams),
+    /// [`Argument::Merge`].
+    Merge(MergeParams),
 }
 
 /// The recording backend.
@@ -295,6 +306,11 @@ impl Backend for MockBackend {
                 self.push(Call::Cpu { plan: Arc::clone(cpu.plan), operands });
                 return Ok(());
             }
+            Launch::CpuMerge(cpu) => {
+                let operands = Box::new(*cpu.operands);
+                self.push(Call::CpuMerge { plan: Arc::clone(cpu.plan), operands });
+                return Ok(());
+            }
             Launch::Kernel(launch) => launch,
         };
         let foreign = |what: &str| Error::Backend {
@@ -316,6 +332,7 @@ impl Backend for MockBackend {
                 }
                 Argument::Forward(block) => params.push(RecordedParams::Forward(**block)),
                 Argument::Schedule(block) => params.push(RecordedParams::Schedule(**block)),
+                Argument::Merge(block) => params.push(RecordedParams::Merge(**block)),
             }
         }
         record.calls.push(Call::Launch(Box::new(RecordedLaunch {

@@ -12,10 +12,13 @@ mod mock;
 use core::fmt;
 use std::sync::Arc;
 
-use fa3_kernels::{ForwardParams, ScheduleParams};
+use fa3_kernels::{ForwardParams, MergeParams, ScheduleParams};
 use fa3_sys::TensorMap;
 
-use crate::{Error, KernelPlan, MapSlot, Operands, Place, Plan, Pointer, Result, Target};
+use crate::{
+    AnyPlan, Error, KernelPlan, MapSlot, MergeOperands, MergePlan, Operands, Place, Plan, Pointer, Result,
+    Target,
+};
 
 #[cfg(feature = "cpu")]
 pub use cpu::{CpuBackend, Progress};
@@ -55,8 +58,10 @@ pub struct KernelHandle(pub u64);
 pub enum Launch<'a> {
     /// A kernel.
     Kernel(KernelLaunch<'a>),
-    /// The CPU's own code.
+    /// The CPU's own attention.
     Cpu(CpuLaunch<'a>),
+    /// The CPU's own merge.
+    CpuMerge(CpuMerge<'a>),
 }
 
 /// A kernel launch.
@@ -69,7 +74,7 @@ pub struct KernelLaunch<'a> {
     /// The kernel's parameters, in order.
     pub arguments: &'a [Argument<'a>],
     /// The plan that this belongs to, named should the launch fail.
-    pub plan: &'a Arc<Plan>,
+    pub plan: &'a AnyPlan,
 }
 
 /// A parameter of a kernel, passed by value.
@@ -82,6 +87,8 @@ pub enum Argument<'a> {
     Forward(&'a ForwardParams),
     /// The parameter block of the kernel that lists tiles.
     Schedule(&'a ScheduleParams),
+    /// The parameter block of the merging kernel.
+    Merge(&'a MergeParams),
 }
 
 /// A computation on the CPU.
@@ -91,6 +98,15 @@ pub struct CpuLaunch<'a> {
     pub plan: &'a Arc<Plan>,
     /// On what.
     pub operands: &'a Operands,
+}
+
+/// A merge on the CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuMerge<'a> {
+    /// What to compute.
+    pub plan: &'a Arc<MergePlan>,
+    /// On what.
+    pub operands: &'a MergeOperands,
 }
 
 /// Memory, streams and launches of one device.

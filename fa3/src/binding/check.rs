@@ -1,12 +1,12 @@
-//! Whether a backend, operands and a workspace are those that were planned for.
+//! Whether a backend, operands and a workspace are those that were planned for, and memory is as it must be.
 
 use crate::overlap::{Extent, may_overlap};
 use crate::{
-    Backend, Error, Execution, Operand, Operands, Plan, Pointer, Problem, Result, Sequences, Target,
+    Backend, Error, Execution, Operand, Operands, Place, Plan, Pointer, Problem, Result, Sequences, Target,
     TensorSpec, Workspace,
 };
 
-pub(super) fn target(planned: &Target, given: &Target) -> Result<()> {
+pub(crate) fn target(planned: &Target, given: &Target) -> Result<()> {
     if planned == given {
         return Ok(());
     }
@@ -27,7 +27,7 @@ pub(super) fn operands(problem: &Problem, operands: &Operands) -> Result<()> {
     }
     let packed = matches!(problem.sequences, Sequences::Packed { .. });
     let used = problem.sequences == Sequences::UsedKeys;
-    for (operand, given, wanted, why) in [
+    presence(&[
         (Operand::Lse, operands.lse.is_some(), problem.lse, ["the LSE was asked for", "none was asked for"]),
         (Operand::Sinks, operands.sinks.is_some(), problem.sinks, ["there are sinks", "there are no sinks"]),
         (
@@ -39,7 +39,12 @@ pub(super) fn operands(problem: &Problem, operands: &Operands) -> Result<()> {
         (Operand::UsedKeys, operands.used_k.is_some(), used, ["only used keys count", "all keys count"]),
         (Operand::CuQ, operands.cu_q.is_some(), packed, ["sequences are packed", "sequences are not packed"]),
         (Operand::CuK, operands.cu_k.is_some(), packed, ["sequences are packed", "sequences are not packed"]),
-    ] {
+    ])
+}
+
+/// Whether optional operands are given, whether they are wanted, and why they are and are not.
+pub(crate) fn presence(optional: &[(Operand, bool, bool, [&'static str; 2])]) -> Result<()> {
+    for &(operand, given, wanted, why) in optional {
         match (given, wanted) {
             (false, true) => return Err(Error::OperandMissing { operand, why: why[0] }),
             (true, false) => return Err(Error::OperandUnexpected { operand, why: why[1] }),
@@ -49,7 +54,7 @@ pub(super) fn operands(problem: &Problem, operands: &Operands) -> Result<()> {
     Ok(())
 }
 
-fn describe(spec: &TensorSpec) -> String {
+pub(crate) fn describe(spec: &TensorSpec) -> String {
     format!("{} {:?} with strides {:?}", spec.dtype, spec.layout.shape, spec.layout.strides)
 }
 
@@ -76,10 +81,22 @@ pub(super) fn addresses(
         extents.push((Operand::Workspace, pointer, Extent::array(pointer, needed, 1)));
     }
     let mapped = matches!(plan.execution(), Execution::Gpu(_));
-    for (operand, pointer, extent) in &extents {
-        if pointer.place != backend.place() {
-            let (found, expected) = (pointer.place, backend.place());
-            return Err(Error::WrongPlace { operand: *operand, found, expected });
+    memory(&extents, backend.place(), |operand, element| match operand {
+        Operand::Q | Operand::K | Operand::V | Operand::O if mapped => MAP_ALIGNMENT,
+        Operand::Workspace => WORKSPACE_ALIGNMENT,
+        _ => element,
+    })
+}
+
+/// Place, null, alignment and overlap of operands. `alignment` gets an operand and the size of its elements.
+pub(crate) fn memory(
+    extents: &[(Operand, Pointer, Extent)],
+    place: Place,
+    alignment: impl Fn(Operand, u64) -> u64,
+) -> Result<()> {
+    for (operand, pointer, extent) in extents {
+        if pointer.place != place {
+            return Err(Error::WrongPlace { operand: *operand, found: pointer.place, expected: place });
         }
         let bytes = extent.bytes();
         if bytes == 0 {
@@ -88,11 +105,7 @@ pub(super) fn addresses(
         if pointer.address == 0 {
             return Err(Error::Null { operand: *operand, bytes });
         }
-        let alignment = match operand {
-            Operand::Q | Operand::K | Operand::V | Operand::O if mapped => MAP_ALIGNMENT,
-            Operand::Workspace => WORKSPACE_ALIGNMENT,
-            _ => extent.element as u64,
-        };
+        let alignment = alignment(*operand, extent.element as u64);
         if !pointer.address.is_multiple_of(alignment) {
             return Err(Error::Misaligned { operand: *operand, address: pointer.address, alignment });
         }

@@ -7,8 +7,8 @@ use fa3_sys::TensorMap;
 
 use crate::backend::{Argument, KernelLaunch, Launch};
 use crate::{
-    Backend, ForwardPlan, GpuPlan, KernelHandle, KernelPlan, Operand, Operands, Plan, Pointer, Result,
-    SchedulePlan, StreamHandle,
+    AnyPlan, Backend, ForwardPlan, GpuPlan, KernelHandle, KernelPlan, Operand, Operands, Plan, Pointer,
+    Result, SchedulePlan, StreamHandle,
 };
 
 /// Loaded, their tensor maps encoded and addresses filled in.
@@ -63,8 +63,9 @@ impl BoundKernels {
         plan: &Arc<Plan>,
         stream: StreamHandle,
     ) -> Result<()> {
+        let plan = AnyPlan::from(plan);
         let launch = |kernel, shape: &KernelPlan, arguments: &[Argument<'_>]| {
-            let launch = Launch::Kernel(KernelLaunch { kernel, shape, arguments, plan });
+            let launch = Launch::Kernel(KernelLaunch { kernel, shape, arguments, plan: &plan });
             // SAFETY: the caller's promises.
             unsafe { backend.launch(&launch, stream) }
         };

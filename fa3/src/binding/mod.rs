@@ -1,6 +1,6 @@
 //! A plan with addresses.
 
-mod check;
+pub(crate) mod check;
 mod kernels;
 
 use std::sync::Arc;

@@ -41,7 +41,7 @@ impl<T: Element> Input<T> {
     }
 
     /// A row: `dim` elements.
-    fn row(&self, batch: usize, token: usize, head: usize) -> &[T] {
+    pub(super) fn row(&self, batch: usize, token: usize, head: usize) -> &[T] {
         let offset = offset(&self.layout, batch, token, head);
         // SAFETY: the row exists, so by the promise of `new` its elements are live, initialised and
         // not written; they lie next to each other, as validation demands of the last stride.

@@ -9,6 +9,7 @@ mod block;
 mod math;
 mod matrix;
 mod memory;
+mod merge;
 mod softmax;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +21,7 @@ use crate::lengths::{Lengths, Sequence, sequences};
 use crate::{DType, Element, Error, Operands, Problem, Result};
 use block::{BLOCK, Block, Scratch};
 use memory::{Array, Input, Output};
+pub(crate) use merge::merge;
 
 /// Told how many work items are done, of how many: by any thread, in any order.
 pub(crate) type Progress<'a> = Option<&'a (dyn Fn(usize, usize) + Sync)>;

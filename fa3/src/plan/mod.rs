@@ -1,5 +1,6 @@
 //! Plans: what a call will do, as data made from shapes and options alone.
 
+mod any;
 mod cpu;
 mod display;
 mod forward;
@@ -12,6 +13,7 @@ mod work;
 
 use crate::{Dims, Problem, Result, Target};
 
+pub use any::AnyPlan;
 pub use cpu::CpuPlan;
 pub use gpu::{ForwardPlan, GpuPlan, KernelPlan, SchedulePlan, Tile};
 pub use maps::MapSlot;

@@ -77,7 +77,7 @@ pub enum InputError {
 
 impl InputError {
     /// Why the problem is malformed.
-    fn of(error: crate::Error) -> Self {
+    pub(super) fn of(error: crate::Error) -> Self {
         match error {
             crate::Error::Argument { argument, value, rule, .. } => Self::Problem { argument, value, rule },
             other => {
@@ -122,7 +122,11 @@ impl<'a, T: Element> Inputs<'a, T> {
     }
 }
 
-fn tensor<T: Element>(argument: &'static str, spec: &TensorSpec, data: &[T]) -> Result<(), InputError> {
+pub(super) fn tensor<T: Element>(
+    argument: &'static str,
+    spec: &TensorSpec,
+    data: &[T],
+) -> Result<(), InputError> {
     if spec.dtype != T::DTYPE {
         let (value, rule) = (spec.dtype.to_string(), format!("the slices hold {}", T::DTYPE));
         return Err(InputError::Problem { argument, value, rule });
@@ -133,7 +137,7 @@ fn tensor<T: Element>(argument: &'static str, spec: &TensorSpec, data: &[T]) -> 
     }
 }
 
-fn head_values(
+pub(super) fn head_values(
     argument: &'static str,
     wanted: bool,
     values: Option<&[f32]>,

@@ -14,6 +14,7 @@
 //! - Keys and values beyond a sequence's length are never read.
 
 mod inputs;
+mod merge;
 mod row;
 
 use crate::lengths::Sequence;
@@ -21,6 +22,7 @@ use crate::{Element, Problem};
 
 pub use crate::lengths::LengthsError;
 pub use inputs::{InputError, Inputs};
+pub use merge::merge;
 use row::View;
 
 /// One row of the output.
