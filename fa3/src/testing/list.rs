@@ -63,7 +63,7 @@ pub fn cases(set: Set) -> Vec<Case> {
 const SMALL: usize = 1 << 22;
 
 /// Multiplications of a case that is emulated, in whole tiles.
-const EMULATED: usize = 5 << 23;
+const EMULATED: usize = 9 << 22;
 
 /// Multiplications of a case in tiles of 128 queries, 128 keys and 64 columns, which kernels work on
 /// whole. Few queries of a group of heads share a tile.
