@@ -78,7 +78,7 @@ fn many_threads_at_once() {
 #[test]
 #[cfg(feature = "emu")]
 fn values_on_the_emulator() {
-    run("values", &["emu:sm_90a", "4"]);
+    run("values", &["emu:sm_90a", "13"]);
 }
 
 /// The program in the README, whose output is what its last comment says.

@@ -21,7 +21,7 @@
 //! | causal varlen with cu = 0, 2 | `causal_varlen_0_2` |
 //! | 3 keys, a window of 1 on the left, 0 on the right | `window_1_0_of_3` |
 //! | varlen with cu = 0, 1, 2, packed heads: 2 of Q, 1 of K and V | `gqa_varlen_0_1_2` |
-//! | a plan made for another window, layout or target | `a_plan_is_bound_to_what_it_was_made_for`; `tests/binding.rs` |
+//! | a plan made for another window, layout or target | `a_plan_is_bound_to_what_it_was_made_for`; `what_runs_is_what_was_planned_for_its_window_and_no_other` of `tests/binding.rs` |
 //! | a long row beside a neighbour of 9 and of 10 tokens | `batch_invariance_9`, `batch_invariance_10`; `neighbours_do_not_change_a_row` of `emu_ragged` and `gpu_ragged` |
 //! | a device that there are no kernels for | `fa3-sys/src/arch.rs`, `fa3-sys/src/driver/device.rs`; `tests/plan.rs` |
 //! | the LSE takes 4 bytes a row and no more | `the_lse_takes_four_bytes_a_row` |
@@ -57,7 +57,7 @@ fn what_the_table_names_exists() {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for word in words {
         let case = list.iter().any(|case| case.name == word);
-        let test = [HERE, include_str!("common/ragged.rs")]
+        let test = [HERE, include_str!("common/ragged.rs"), include_str!("binding.rs")]
             .iter()
             .any(|source| source.contains(&format!("fn {word}(")));
         let files = [

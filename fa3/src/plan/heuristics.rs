@@ -97,17 +97,19 @@ pub(crate) fn pack(traits: &Traits, kernel: &ForwardKernel) -> usize {
 /// Whether the CTAs of a dense batch persist, one an SM, rather than work on one tile each. It saves
 /// the start of a CTA, and where O has shared memory of its own one tile's end overlaps the next
 /// one's start: on an H200, d64 412/391 TFLOP/s at 1k keys, d128 551/523 at 1k but 636/652 at 16k,
-/// d256 556/541 at 1k. Under a causal mask one tile a CTA, longest first, balances better (d128
-/// 379/391 at 1k, d256 323/399) but for the shortest (d128 296/276 at 512) and for d64 with two
-/// consumers (307/272 at 1k).
+/// d96 454/433, d192 546/527 (569/533 with values of 128) and d256 556/541 at 1k. Under a causal mask
+/// one tile a CTA, longest first, balances better (d128 379/391 at 1k, d192 355/385, d256 323/399) but
+/// for the shortest (d128 296/276 at 512, d96 330/315 at 1k) and for d64 with two consumers (307/272
+/// at 1k).
 pub(crate) fn persistent(traits: &Traits, kernel: &ForwardKernel) -> bool {
     let keys = traits.keys;
     match (kernel.head_dim, traits.uneven) {
         (64, false) => true,
         (64, true) => kernel.consumers == 2,
         (96 | 128, false) => keys <= 2048,
-        (96 | 128, true) => keys <= 512,
-        (256, false) => keys <= 1024,
+        (96, true) => keys <= 1024,
+        (128, true) => keys <= 512,
+        (192 | 256, false) => keys <= 1024,
         _ => false,
     }
 }

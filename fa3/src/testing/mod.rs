@@ -36,6 +36,7 @@ mod large;
 mod list;
 mod named;
 mod options;
+mod paths;
 mod shapes;
 mod text;
 

@@ -97,7 +97,7 @@ whole() {
 }
 
 if [ -x capi/values ]; then
-    whole capi-values "${checker[@]}" capi/values cuda:0 4
+    whole capi-values "${checker[@]}" capi/values cuda:0 13
     if [ "${#checker[@]}" -gt 0 ]; then
         summary+="capi-torch_ctypes: not run under compute-sanitizer, which would check torch"$'\n'
     elif python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>logs/python3.log; then
