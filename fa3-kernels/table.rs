@@ -32,8 +32,8 @@ impl Operand {
 /// Stages of the K ring and of the V ring.
 pub const STAGES: u32 = 2;
 
-/// Shared memory in which the producer hands tiles to the consumers: two slots.
-const WORK_BYTES: u32 = 2 * 48;
+/// A slot of shared memory in which the producer hands a tile to the consumers.
+const WORK_BYTES: u32 = 48;
 
 /// A forward kernel for SM90: the heads it takes, its tile shape and the choices of its pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +50,8 @@ pub struct ForwardKernel {
     pub tile_n: u32,
     /// Whether O is rescaled only when a row's maximum grew by more than 2⁸.
     pub lazy_rescale: bool,
-    /// Whether O leaves through the shared memory of Q, for want of room for its own.
+    /// Whether O leaves through the shared memory of Q, for want of room for its own. Else there is
+    /// room for two tiles of Q, too.
     pub output_over_query: bool,
 }
 
@@ -65,15 +66,22 @@ impl ForwardKernel {
         128 * (self.consumers + 1)
     }
 
-    /// Dynamic shared memory a CTA, bytes: Q, the K and V rings, O unless it shares Q's, the slots
-    /// of the tile at hand, barriers.
+    /// Stages of the Q ring.
+    pub const fn query_stages(&self) -> u32 {
+        if self.output_over_query { 1 } else { 2 }
+    }
+
+    /// Dynamic shared memory a CTA, bytes: the rings of Q, K and V, O unless it shares Q's, two slots
+    /// of tiles at hand for each stage of Q, barriers.
     pub const fn shared_bytes(&self) -> u32 {
         let size = self.operand.bytes();
         let (keys, values) = (self.head_dim * size, self.value_dim * size);
+        let queries = self.query_stages() * keys * self.tile_m();
         let output = if self.output_over_query { 0 } else { values * self.tile_m() };
-        // A ring takes 16 bytes of barriers a stage; Q's has one stage, K's and V's `STAGES` each.
-        let barriers = 16 * (1 + 2 * STAGES);
-        keys * self.tile_m() + STAGES * self.tile_n * (keys + values) + output + WORK_BYTES + barriers
+        let work = self.query_stages() * 2 * WORK_BYTES;
+        // A ring takes 16 bytes of barriers a stage.
+        let barriers = 16 * (self.query_stages() + 2 * STAGES);
+        queries + STAGES * self.tile_n * (keys + values) + output + work + barriers
     }
 
     /// The kernel's `extern "C"` name.
@@ -99,6 +107,7 @@ impl ForwardKernel {
                 ("FA3_CONSUMERS", self.consumers.to_string()),
                 ("FA3_TILE_N", self.tile_n.to_string()),
                 ("FA3_STAGES", STAGES.to_string()),
+                ("FA3_QUERY_STAGES", self.query_stages().to_string()),
                 ("FA3_LAZY_RESCALE", flag(self.lazy_rescale)),
                 ("FA3_OUTPUT_OVER_QUERY", flag(self.output_over_query)),
                 ("FA3_SHARED_BYTES", self.shared_bytes().to_string()),
@@ -122,7 +131,8 @@ impl ForwardKernel {
 ///   666, 651 at 16k, 570, 556, 562 causal at 4k; lazy rescale 684 and 576, but 645/652 at 4k;
 /// - d192, 112, 96 and 80 keys a tile: 719, 699, 658 at 16k, 578, 580, 585 causal at 4k; lazy rescale
 ///   at 112 keys 683 and 583;
-/// - three stages against two: d64 m192 521/522, d128 with O over Q 635/652: all kernels have two;
+/// - two stages of Q against one, at 1k: d64 m192 417/411, d128 568/547; at 16k neither matters;
+/// - three stages of K and V against two: d64 m192 521/522, d128 with O over Q 635/652: all kernels have two;
 /// - L2 hints (K and V evict-last, Q evict-first): d64 m192 527/522, d128 652/652, d256 700/708.
 const fn rows(operand: Operand) -> [ForwardKernel; 8] {
     let d128 = ForwardKernel {

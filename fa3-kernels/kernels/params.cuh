@@ -22,6 +22,7 @@ struct ForwardParams {
     tma::i32 sk;
     tma::i32 dv;
     tma::i32 pack;
+    tma::i32 pack_reciprocal;
     tma::i32 heads;
     tma::i32 group;
     tma::i32 window_left;
@@ -30,6 +31,7 @@ struct ForwardParams {
     tma::i32 m_tiles;
     tma::i32 tiles;
     tma::i32 section;
+    tma::i32 paired;
 };
 
 struct ScheduleParams {

@@ -75,6 +75,8 @@ parameter_block! {
         dv: i32,
         /// Query heads that share a tile: 1, or `group`, whose rows then lie side by side.
         pack: i32,
+        /// [`ForwardParams::reciprocal`] of `pack`.
+        pack_reciprocal: i32,
         /// Heads of tiles: query heads over `pack`.
         heads: i32,
         /// Query heads a K/V head.
@@ -92,6 +94,24 @@ parameter_block! {
         /// Without a schedule: heads that are worked on together, so that their K and V stay in
         /// L2; at least one.
         section: i32,
+        /// One when a CTA takes tiles two by two, a long one and a short one of a causal mask, so that
+        /// CTAs that persist have equally much to do; else zero. Not with a schedule.
+        paired: i32,
+    }
+}
+
+impl ForwardParams {
+    /// 2¹⁶ over `pack`, rounded up: what the kernels multiply a tile's rows by to divide them by `pack`.
+    /// Exact while both are below 256 (Granlund and Montgomery, "Division by Invariant Integers using
+    /// Multiplication"). Zero of zero.
+    ///
+    /// ```
+    /// use fa3_kernels::ForwardParams;
+    ///
+    /// assert_eq!((127 * ForwardParams::reciprocal(7)) >> 16, 127 / 7);
+    /// ```
+    pub const fn reciprocal(pack: u32) -> i32 {
+        if pack == 0 { 0 } else { 65_536_u32.div_ceil(pack).cast_signed() }
     }
 }
 

@@ -32,9 +32,9 @@ static Case current;
     const ForwardParams& p = current.p;
     std::printf(
         "%s: tile %dx%d, sq %d, sk %d, pack %d, heads %d, group %d, window %d %d, batch_heads %d, "
-        "m_tiles %d, tiles %d, section %d, %s, grid %u\n",
+        "m_tiles %d, tiles %d, section %d, paired %d, %s, grid %u\n",
         current.failed, current.tile_m, current.tile_n, p.sq, p.sk, p.pack, p.heads, p.group,
-        p.window_left, p.window_right, p.batch_heads, p.m_tiles, p.tiles, p.section,
+        p.window_left, p.window_right, p.batch_heads, p.m_tiles, p.tiles, p.section, p.paired,
         p.schedule ? "ragged" : "dense", current.grid);
     std::fflush(stdout);
     std::_Exit(1);
@@ -137,6 +137,7 @@ static ForwardParams params(int sq, int sk, int heads, int batch, int section, i
     p.sk = sk;
     p.heads = heads;
     p.pack = p.group = 1;
+    p.pack_reciprocal = 1 << 16;
     p.window_left = p.window_right = INT32_MAX;
     p.batch_heads = heads * batch;
     p.m_tiles = static_cast<int>((static_cast<int64_t>(sq) + queries - 1) / queries);
@@ -167,6 +168,17 @@ struct List {
     u64 address() const { return reinterpret_cast<u64>(chunks.data()); }
 };
 
+// Of two tiles that are a pair one is as far from its head's first as the other is from its last,
+// but where a section has an odd number of tiles.
+template <int TileM>
+static void check_pair(const ForwardParams& p, u32 number, const Tile& tile, Tile& first) {
+    if (number % 2 == 0) first = tile;
+    const bool even = p.m_tiles % 2 == 0 || (p.section % 2 == 0 && p.batch_heads % 2 == 0);
+    if (!p.paired || number % 2 == 0 || !even) return;
+    const i32 rows = first.first_query + tile.first_query;
+    check(rows == (p.m_tiles - 1) * tile_queries<TileM>(p), "a pair is as long as any other");
+}
+
 // Every row of every head is in one tile of one CTA. `sequence_of` says which sequence a tile is
 // of.
 template <int TileM, int TileN, typename SequenceOf>
@@ -177,8 +189,10 @@ static void check_visits(const ForwardParams& p, u32 grid, const std::vector<Chu
     std::vector<std::vector<int>> visits;
     for (const Chunk& sequence : sequences) visits.emplace_back(sequence.q_len * heads_q);
     for (u32 cta = 0; cta < grid; ++cta) {
-        for (u32 index = cta; index < tile_count(p); index += grid) {
-            const Tile tile = checked_tile<TileM, TileN>(p, index);
+        Tile first{};
+        for (TileWalk walk(p, cta, grid); walk.number < tile_count(p); walk.number = walk.next()) {
+            const Tile tile = checked_tile<TileM, TileN>(p, walk.number);
+            check_pair<TileM>(p, walk.number, tile, first);
             const size_t n = sequence_of(tile);
             check(n < sequences.size() && sequences[n].q_len == tile.q_len &&
                       sequences[n].k_start == tile.k_start && sequences[n].k_len == tile.k_len,
@@ -206,11 +220,13 @@ static void check_small() {
         const int sk = draw(2) ? draw(700) : max(0, TileN * draw(5) + draw(3) - 1);
         ForwardParams p = params(sq, sk, heads, batch, 1 + draw(batch * heads), queries);
         p.pack = pack;
+        p.pack_reciprocal = ((1 << 16) + pack - 1) / pack;
         p.group = group;
         draw_window(p, 400);
         std::vector<Chunk> sequences;
         if (n % 2) {
             for (int b = 0; b < batch; ++b) sequences.push_back({0, sq, 0, sk, b, 0, 0, 0});
+            p.paired = draw(2);
             check_visits<TileM, TileN>(p, 1 + draw(p.tiles + 3), sequences,
                                        [](const Tile& tile) { return size_t(tile.batch); });
             continue;
@@ -247,9 +263,14 @@ static void check_large(int longest) {
                 ForwardParams p = params(sq, sk, heads, 1, n % 4 < 2 ? 1 : 1 + draw(heads), TileM);
                 if (n % 2) draw_window(p, longest);
                 const u32 last = tile_count(p) - 1;
-                const u32 grid = draw(2) ? 1 + draw(1000) : tile_count(p);
+                p.paired = draw(2);
+                const u32 grid = draw(2) ? 1 + draw(1000) : tile_count(p) / (1 + p.paired);
                 current = {"arithmetic", TileM, TileN, p, grid};
-                check(last + grid > last, "the index past the last ends the loop");
+                TileWalk walk(p, 0, grid);
+                for (walk.number = last - last % 2; walk.number <= last;
+                     walk.number = walk.next()) {
+                    check(walk.next() > walk.number, "the number past the last ends the walk");
+                }
                 checked_tile<TileM, TileN>(p, 0);
                 checked_tile<TileM, TileN>(p, last);
                 for (int m = 0; m < 20; ++m) checked_tile<TileM, TileN>(p, draw(p.tiles));

@@ -81,9 +81,11 @@ fn a_wrong_header_is_found_out() {
             "key_begin(p, tile, first), TileN",
             "tiles from open.begin on are not cut below",
         ),
-        ("twice", "within % together", "0 * (within % together)", "every row once"),
+        ("twice", "turn % together", "0 * (turn % together)", "every row once"),
+        ("pairs", "short_one ? from_end", "short_one ? from_end + 1", "a pair is as long as any other"),
+        ("apart", "number % 2 == 0 ? after_even", "number % 2 == 0 ? 3", "every row once"),
         ("group", "tile.head * p.pack / p.group", "tile.head * p.pack % p.group", "key head"),
-        ("pack", "row / p.pack", "row % p.pack", "every row once"),
+        ("pack", "p.pack_reciprocal >> 16", "p.pack_reciprocal >> 15", "query head"),
         ("chunk", "sequence.first * p.heads", "sequence.first", "arithmetic"),
         ("store", "row + 64 <= tile.q_len", "row < tile.q_len", "a whole store has no other rows"),
         (

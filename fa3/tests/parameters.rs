@@ -48,6 +48,7 @@ fn plain_params() -> ForwardParams {
         sk: 640,
         dv: 128,
         pack: 1,
+        pack_reciprocal: 65_536,
         heads: 8,
         group: 4,
         window_left: UNBOUNDED,
@@ -56,6 +57,7 @@ fn plain_params() -> ForwardParams {
         m_tiles: 4,
         tiles: 64,
         section: 1,
+        paired: 0,
     }
 }
 
@@ -143,6 +145,7 @@ fn widths_strides_and_packed_heads() {
         sq: 3,
         dv: 72,
         pack: 4,
+        pack_reciprocal: 16_384,
         heads: 2,
         batch_heads: 4,
         m_tiles: 1,

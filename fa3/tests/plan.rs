@@ -101,6 +101,7 @@ proptest! {
         prop_assert!(pack == 1 || (pack == dims.group && pack <= tile.m as usize));
         prop_assert_eq!((params.sq as usize, params.sk as usize, params.dv as usize), (dims.sq, dims.sk, dims.dv));
         prop_assert_eq!(tile.pack as usize, pack);
+        prop_assert!((0..tile.m as i32).all(|row| (row * params.pack_reciprocal) >> 16 == row / params.pack));
         let queries = tile.queries() as usize;
         prop_assert_eq!(queries, tile.m as usize / pack);
         let grid = kernel.grid[0] as usize;
@@ -112,7 +113,7 @@ proptest! {
             prop_assert_eq!((list.tile_queries as usize, list.heads as usize), (queries, heads));
             prop_assert_eq!((list.sequences as usize, list.max_q as usize), (dims.sequences, dims.max_q));
             prop_assert_eq!((list.sq, list.sk), (params.sq, params.sk));
-            prop_assert_eq!([params.m_tiles, params.tiles, params.section, params.batch_heads], [0; 4]);
+            prop_assert_eq!([params.m_tiles, params.tiles, params.section, params.batch_heads, params.paired], [0; 5]);
         } else {
             prop_assert_eq!(*workspace_bytes, 0);
             prop_assert_eq!(params.batch_heads as usize, dims.batch * heads);
@@ -121,7 +122,7 @@ proptest! {
             prop_assert_eq!(params.tiles, params.m_tiles * params.batch_heads);
             prop_assert!(params.section >= 1 && params.section <= params.batch_heads);
             prop_assert!(params.section.count_ones() == 1);
-            prop_assert!(grid >= 1 && grid <= params.tiles as usize);
+            prop_assert!(grid >= 1 && grid << params.paired <= params.tiles as usize + 1);
         }
     }
 

@@ -43,6 +43,13 @@ impl Text {
         self.lines[other - 1] += &moved;
     }
 
+    /// Replaces what a line contains.
+    pub fn replace(&mut self, number: usize, from: &str, to: &str) {
+        let line = &mut self.lines[number - 1];
+        assert!(line.contains(from), "{line}");
+        *line = line.replace(from, to);
+    }
+
     /// Puts another last operand into the instruction on a line.
     pub fn replace_last_operand(&mut self, number: usize, operand: &str) {
         let line = &self.lines[number - 1];

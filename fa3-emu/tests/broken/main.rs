@@ -27,10 +27,11 @@ fn subject() -> &'static ForwardKernel {
 }
 
 /// The address of the full barrier of a ring's first stage: of queries, of keys, of values.
-fn barrier(ring: u32) -> String {
-    // Barriers are the last in shared memory: 16 bytes a stage, of which queries have one.
-    let queries = subject().shared_bytes() - 16 * (1 + 2 * STAGES);
-    format!("{:#x}", if ring == 0 { queries } else { queries + 16 + 16 * STAGES * (ring - 1) })
+fn barrier(ring: usize) -> String {
+    // Barriers are the last in shared memory: 16 bytes a stage.
+    let stages = [subject().query_stages(), STAGES, STAGES];
+    let queries = subject().shared_bytes() - 16 * stages.iter().sum::<u32>();
+    format!("{:#x}", queries + 16 * stages[..ring].iter().sum::<u32>())
 }
 
 /// The same, as a load's barrier is named.
@@ -38,12 +39,13 @@ fn first_keys() -> String {
     format!("mbarrier {} of CTA rank 0", barrier(1))
 }
 
-/// Where the producer begins to load the first keys of a tile and then its queries, which alone lie in
-/// five dimensions.
+/// Where the producer begins to load a tile's queries, which alone lie in five dimensions, and then its
+/// first keys.
 fn first_loads(text: &Text) -> [usize; 2] {
     let queries = text.find(0, "cp.async.bulk.tensor.5d").unwrap();
-    let before: Vec<usize> = text.all(EXPECT).into_iter().filter(|&line| line < queries).collect();
-    [before[before.len() - 2], before[before.len() - 1]]
+    let expects = text.all(EXPECT);
+    let keys = expects.iter().position(|&line| line > queries).unwrap();
+    [expects[keys - 1], expects[keys]]
 }
 
 fn text() -> Text {
@@ -143,36 +145,38 @@ fn a_stage_that_is_released_before_it_has_been_read() {
 #[test]
 fn a_stage_that_expects_too_few_bytes() {
     let mut text = text();
-    let [expect, _] = first_loads(&text);
+    let [_, expect] = first_loads(&text);
     text.replace_last_operand(expect, "16384");
     let first = text.find(expect, "cp.async.bulk.tensor").unwrap();
     let second = text.find(first + 1, "cp.async.bulk.tensor").unwrap();
-    // Eagerly, the first half completes the phase before the second is issued, in a phase that nobody
-    // waits for.
-    let eager = error(&text, Order::Eager);
-    says(
-        &eager,
-        &["wgmma.cuh:", "between a wgmma's read here and a bulk load's write", &at(second), &first_keys()],
-    );
-    for order in &ORDERS[1..] {
-        let error = error(&text, *order);
-        let RunError::Fault { site, kind: FaultKind::TransactionBytes(wrong) } = &error else {
-            panic!("{error}")
-        };
-        assert_eq!((wrong.expected, wrong.in_flight), (16384, 16384));
-        let halves = [site.ptx_line as usize, wrong.issuer.ptx_line as usize];
-        assert!(halves == [first, second] || halves == [second, first], "{error}");
-        says(&error, &["CTA (0, 0, 0) warp 0 ", "load.cuh:", "wrong transaction bytes", &barrier(1)]);
+    for order in ORDERS {
+        let error = error(&text, order);
+        let RunError::Fault { site, kind } = &error else { panic!("{error}") };
+        match kind {
+            // The first half completes the phase before the second is issued, in a phase that nobody
+            // waits for.
+            FaultKind::Check(_) => {
+                let read = "between a wgmma's read here and a bulk load's write";
+                says(&error, &["wgmma.cuh:", read, &at(second), &first_keys()]);
+            }
+            FaultKind::TransactionBytes(wrong) => {
+                assert_eq!((wrong.expected, wrong.in_flight), (16384, 16384));
+                let halves = [site.ptx_line as usize, wrong.issuer.ptx_line as usize];
+                assert!(halves == [first, second] || halves == [second, first], "{error}");
+                says(&error, &["CTA (0, 0, 0) warp 0 ", "load.cuh:", "wrong transaction bytes", &barrier(1)]);
+            }
+            _ => panic!("{error}"),
+        }
     }
 }
 
 #[test]
 fn a_phase_that_is_not_flipped() {
     let mut text = text();
-    // The producer's, behind the queries: of the keys in its loop, which it then loads into the first
-    // stage again without waiting for its release.
-    let [_, queries] = first_loads(&text);
-    text.remove(text.flips().into_iter().find(|&line| line > queries).unwrap());
+    // The producer's second behind the first keys: of the keys in its loop, which it then loads into the
+    // first stage again without waiting for its release.
+    let [_, keys] = first_loads(&text);
+    text.remove(text.flips().into_iter().filter(|&line| line > keys).nth(1).unwrap());
     let loads = text.all("cp.async.bulk.tensor");
     for order in ORDERS {
         let error = error(&text, order);
@@ -197,10 +201,10 @@ fn a_phase_that_is_not_flipped() {
 #[test]
 fn roles_that_disagree_on_the_number_of_tiles() {
     let mut text = text();
-    // Before the first keys of a tile are loaded, its index is compared with the number of tiles.
-    let [keys, expect] = first_loads(&text);
-    let compared = text.all("setp.lt.u32").into_iter().rfind(|&line| line < keys).unwrap();
-    text.replace_last_operand(compared, "1");
+    // Where it hands over a tile, the producer says whether another follows: always, now.
+    let [queries, _] = first_loads(&text);
+    let flag = text.all("selp.u32").into_iter().rfind(|&line| line < queries).unwrap();
+    text.replace(flag, "1, 0,", "1, 1,");
     for order in ORDERS {
         let error = error(&text, order);
         let RunError::Deadlock { waiting } = &error else { panic!("{error}") };
@@ -214,7 +218,7 @@ fn roles_that_disagree_on_the_number_of_tiles() {
                 &format!("phase of parity 1 of the mbarrier at shared {}", barrier(0)),
                 "waits for 1 of 1 arrivals",
                 &format!("the last to arrive was {} CTA (0, 0, 0) warp 0 ", subject().symbol()),
-                &at(expect),
+                &at(queries),
             ],
         );
     }

@@ -111,6 +111,9 @@ pub fn prepare(kernel: &ForwardKernel, problem: &Problem, operands: &Operands, c
         keys(v, value_dim, boxes.v),
         tensor(problem, [sq, heads_q, value_dim], boxes.o, o),
     ];
+    let tiles = m_tiles * batch * heads;
+    let paired = problem.causal && !problem.ragged && tiles > 1;
+    let grid = ctas.min(u32::try_from(if paired { tiles.div_ceil(2) } else { tiles }).unwrap());
     let log2 = problem.scale() * std::f32::consts::LOG2_E;
     let edit = problem.alibi || problem.softcap.is_some();
     let params = ForwardParams {
@@ -130,18 +133,19 @@ pub fn prepare(kernel: &ForwardKernel, problem: &Problem, operands: &Operands, c
         sk: number(sk),
         dv: number(value_dim),
         pack: number(pack),
+        pack_reciprocal: ForwardParams::reciprocal(u32::try_from(pack).unwrap()),
         heads: number(heads),
         group: number(group),
         window_left: problem.left.map_or(i32::MAX, number),
         window_right: if problem.causal { 0 } else { i32::MAX },
         batch_heads: number(batch * heads),
         m_tiles: number(m_tiles),
-        tiles: number(m_tiles * batch * heads),
+        tiles: number(tiles),
         section: 2.min(number(batch * heads)),
+        paired: i32::from(paired),
     };
     let params_bytes = bytemuck::bytes_of(&params).to_vec();
     let arguments = maps.iter().map(|map| map.as_bytes().to_vec()).chain([params_bytes]).collect();
-    let grid = ctas.min(u32::try_from(params.tiles).unwrap());
     let launch = Launch {
         dynamic_shared: kernel.shared_bytes(),
         ..Launch::new([grid, 1, 1], [kernel.threads(), 1, 1])

@@ -10,6 +10,8 @@
 namespace fa3 {
 
 constexpr float kNegativeInfinity = -__builtin_huge_valf();
+// What stands for the maximum of a row that has seen no key: its exponentials are 0, not NaN.
+constexpr float kLowest = -0x1.fffffep127f;
 constexpr float kLn2 = 0.693147180559945f;
 // The maximum may lag behind by this many powers of two before O is rescaled: P then stays below
 // 2⁸ and the final division takes the factor out again, exactly.
@@ -21,7 +23,7 @@ __device__ __forceinline__ constexpr i32 column_step(int i) { return i / 4 * 8 +
 
 template <bool Lazy>
 struct OnlineSoftmax {
-    float maximum[2];     // of the scores, unscaled; may lag when Lazy
+    float maximum[2];     // of the scores, scaled, at least kLowest; may lag when Lazy
     float sum[2];         // this thread's share of the denominator
     float correction[2];  // what O and sum of earlier tiles are multiplied by
     float factor[2];      // in the end, what O is multiplied by
@@ -51,24 +53,19 @@ struct OnlineSoftmax {
     __device__ __forceinline__ void step(float (&scores)[N], float scale_log2) {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-            const float tile_maximum = row_maximum(scores, r);
-            float next = First ? tile_maximum : fmaxf(maximum[r], tile_maximum);
-            if (Lazy && !First && (next - maximum[r]) * scale_log2 <= kLazyPowers)
-                next = maximum[r];
-            // A row that has seen no key subtracts nothing, so that its exponentials are 0, not
-            // NaN.
-            const float offset = next == kNegativeInfinity ? 0.f : next * scale_log2;
-            // Exactly one where the maximum stays: the difference of the scaled maxima, fused,
-            // would leave a rounding error, which grows with each tile.
-            correction[r] = First                ? 0.f
-                            : next == maximum[r] ? 1.f
-                                                 : exp2_approx(maximum[r] * scale_log2 - offset);
-            maximum[r] = next;
+            // Scaled before it is compared: the difference of two maxima has no rounding error that
+            // grows with each tile, and where the maximum stays the correction is exactly one.
+            const float tile_maximum = row_maximum(scores, r) * scale_log2;
+            const float last = First ? kLowest : maximum[r];
+            maximum[r] = Lazy && !First && tile_maximum - last <= kLazyPowers
+                             ? last
+                             : fmaxf(last, tile_maximum);
+            correction[r] = First ? 0.f : exp2_approx(last - maximum[r]);
             float tile_sum = 0.f;
 #pragma unroll
             for (int i = 2 * r; i < N; i += 4) {
-                scores[i] = exp2_approx(fmaf(scores[i], scale_log2, -offset));
-                scores[i + 1] = exp2_approx(fmaf(scores[i + 1], scale_log2, -offset));
+                scores[i] = exp2_approx(fmaf(scores[i], scale_log2, -maximum[r]));
+                scores[i + 1] = exp2_approx(fmaf(scores[i + 1], scale_log2, -maximum[r]));
                 tile_sum += scores[i] + scores[i + 1];
             }
             sum[r] = First ? tile_sum : fmaf(sum[r], correction[r], tile_sum);
@@ -84,13 +81,12 @@ struct OnlineSoftmax {
     }
 
     // Adds up the four lanes' shares: then the row's denominator is in `sum`, relative to the
-    // maximum, which is scaled from here on. O of a row that saw no key becomes zero.
-    __device__ __forceinline__ void finish(float scale_log2) {
+    // maximum. O of a row that saw no key becomes zero.
+    __device__ __forceinline__ void finish() {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
             sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
             sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
-            maximum[r] *= scale_log2;
             factor[r] = sum[r] > 0.f ? 1.f / sum[r] : 0.f;
         }
     }

@@ -22,21 +22,43 @@ struct Tile {
     i32 k_len;
 };
 
-template <int TileM>
-__device__ __forceinline__ i32 tile_queries(const ForwardParams& p) {
-    return p.pack == 1 ? TileM : TileM / p.pack;
+// A tile's row, or their number, over `p.pack`.
+__device__ __forceinline__ i32 over_pack(const ForwardParams& p, i32 rows) {
+    return rows * p.pack_reciprocal >> 16;
 }
 
-// How many tiles the launch has. CTA i works on tiles i, i + grid, and so on while they are fewer:
-// unsigned, for the last tile's index and the grid may add up to more than 2³¹.
+template <int TileM>
+__device__ __forceinline__ i32 tile_queries(const ForwardParams& p) {
+    return over_pack(p, TileM);
+}
+
+// How many tiles the launch has.
 __device__ __forceinline__ u32 tile_count(const ForwardParams& p) {
     return p.schedule == 0 ? static_cast<u32>(p.tiles)
                            : static_cast<u32>(chunk_count(p.schedule)) * p.heads;
 }
 
+// The tiles of a CTA: one, or two neighbours where they are paired, in each stride of the grid.
+// Unsigned, for the last tile's number and the grid may add up to more than 2³¹.
+struct TileWalk {
+    u32 number;
+    u32 after_even;
+    u32 after_odd;
+
+    __device__ __forceinline__ TileWalk(const ForwardParams& p, u32 cta, u32 grid)
+        : number(p.paired ? 2 * cta : cta),
+          after_even(p.paired ? 1 : grid),
+          after_odd(p.paired ? 2 * grid - 1 : grid) {}
+
+    __device__ __forceinline__ u32 next() const {
+        return number + (number % 2 == 0 ? after_even : after_odd);
+    }
+};
+
 // Tile `index` of those of `sequence`, of which there are `heads` heads. Heads are taken in
 // sections; in a section the last rows come first, which under a causal mask are the longest, and
-// the section's heads take turns.
+// the section's heads take turns. Where tiles are paired, each of them is followed by the first of
+// its head's rows that is still left, and a middle row by the next head's.
 template <int TileM>
 __device__ __forceinline__ Tile tile_of(const ForwardParams& p, const Chunk& sequence, i32 heads,
                                         i32 index) {
@@ -44,9 +66,14 @@ __device__ __forceinline__ Tile tile_of(const ForwardParams& p, const Chunk& seq
     const i32 first_head = section * sequence.section;
     const i32 together = min(sequence.section, heads - first_head);
     const i32 within = index - first_head * sequence.m_tiles;
-    const i32 head = first_head + within % together;
+    const i32 pairs = p.paired ? sequence.m_tiles / 2 * together : 0;
+    const i32 turn = within < 2 * pairs ? within / 2 : within - pairs;
+    const i32 head = first_head + turn % together;
+    const bool short_one = within < 2 * pairs && within % 2 != 0;
+    const i32 from_end = turn / together;
     Tile tile;
-    tile.first_query = (sequence.m_tiles - 1 - within / together) * tile_queries<TileM>(p);
+    tile.first_query =
+        (short_one ? from_end : sequence.m_tiles - 1 - from_end) * tile_queries<TileM>(p);
     tile.head = head % p.heads;
     tile.head_k = tile.head * p.pack / p.group;
     tile.batch = sequence.batch + head / p.heads;
@@ -72,10 +99,10 @@ __device__ __forceinline__ Tile tile_at(const ForwardParams& p, u32 number) {
 
 // The query of row `row` of a tile, and its head.
 __device__ __forceinline__ i32 query_of(const ForwardParams& p, const Tile& tile, i32 row) {
-    return tile.first_query + (p.pack == 1 ? row : row / p.pack);
+    return tile.first_query + over_pack(p, row);
 }
 __device__ __forceinline__ i32 head_of(const ForwardParams& p, const Tile& tile, i32 row) {
-    return tile.head * p.pack + (p.pack == 1 ? 0 : row % p.pack);
+    return tile.head * p.pack + (row - over_pack(p, row) * p.pack);
 }
 
 // Whether row `row` of a tile is a row of the output: the last tile of a sequence has more, and

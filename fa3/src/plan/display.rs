@@ -42,7 +42,7 @@ fn write_gpu(f: &mut fmt::Formatter<'_>, gpu: &GpuPlan) -> fmt::Result {
     } else {
         writeln!(f, "  tiles     {}, in sections of {} heads", params.tiles, params.section)?;
         if u64::from(kernel.grid[0]) < u64::try_from(params.tiles).unwrap_or(0) {
-            persists = ", persistent";
+            persists = if params.paired == 0 { ", persistent" } else { ", persistent, tiles in pairs" };
         }
     }
     write_launch(f, kernel, persists)?;

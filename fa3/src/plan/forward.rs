@@ -87,6 +87,7 @@ fn params(problem: &Problem, dims: &Dims, tiling: &Tiling) -> Result<ForwardPara
         sk: field(dims.sk)?,
         dv: field(dims.dv)?,
         pack: counted(tiling.pack)?,
+        pack_reciprocal: ForwardParams::reciprocal(tiling.pack),
         heads: counted(tiling.heads)?,
         group: field(dims.group)?,
         window_left: side(window.left),
@@ -95,6 +96,7 @@ fn params(problem: &Problem, dims: &Dims, tiling: &Tiling) -> Result<ForwardPara
         m_tiles: counted(m_tiles)?,
         tiles: counted(tiles)?,
         section: counted(section)?,
+        paired: i32::from(tiling.paired),
         ..ForwardParams::default()
     })
 }

@@ -43,12 +43,11 @@ impl Traits {
 /// How many consumer warpgroups, each of 64 rows, suit heads of a class that has rows of the table for
 /// two and for three. Three read K and V from shared memory less often, two leave less of short
 /// sequences' tiles, and of those on a causal diagonal, unused. On an H200, three against two, TFLOP/s:
-/// d64 causal 276/309 at 1k keys, 429/394 at 4k; d96 427/454 at 1k, 592/560 at 16k, causal 288/330 at
+/// d64 causal 276/309 at 1k keys, 376/361 at 2k; d96 427/454 at 1k, 592/560 at 16k, causal 288/330 at
 /// 1k, 483/471 at 4k.
 fn consumers(head_dim: u32, traits: &Traits) -> u32 {
     let from_keys = match (head_dim, traits.uneven) {
         (64, false) => 0,
-        (64, true) => 4096,
         _ => 2048,
     };
     if traits.batch_invariant || traits.keys >= from_keys { 3 } else { 2 }
@@ -94,24 +93,59 @@ pub(crate) fn pack(traits: &Traits, kernel: &ForwardKernel) -> usize {
     if packs { traits.group } else { 1 }
 }
 
-/// Whether the CTAs of a dense batch persist, one an SM, rather than work on one tile each. It saves
-/// the start of a CTA, and where O has shared memory of its own one tile's end overlaps the next
-/// one's start: on an H200, d64 412/391 TFLOP/s at 1k keys, d128 551/523 at 1k but 636/652 at 16k,
-/// d96 454/433, d192 546/527 (569/533 with values of 128) and d256 556/541 at 1k. Under a causal mask
-/// one tile a CTA, longest first, balances better (d128 379/391 at 1k, d192 355/385, d256 323/399) but
-/// for the shortest (d128 296/276 at 512, d96 330/315 at 1k) and for d64 with two consumers (307/272
-/// at 1k).
-pub(crate) fn persistent(traits: &Traits, kernel: &ForwardKernel) -> bool {
+/// How the CTAs of a launch share its tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Walk {
+    /// CTAs.
+    pub(crate) grid: u32,
+    /// Whether they take tiles two by two.
+    pub(crate) paired: bool,
+}
+
+/// How the CTAs of a dense batch share its tiles: each persists on an SM, or works on one tile. To
+/// persist saves the start of a CTA, and where O has shared memory of its own one tile's end overlaps
+/// the next one's start. Under a causal mask tiles are taken in pairs, a long one and a short one, lest
+/// some CTAs have the longer ones only.
+pub(crate) fn walk(target: &CudaTarget, traits: &Traits, kernel: &ForwardKernel, tiles: u32) -> Walk {
+    let sms = target.sms.max(1);
+    if traits.uneven && pairs_pay(traits, kernel, tiles.div_ceil(2), sms) {
+        Walk { grid: tiles.div_ceil(2).min(sms), paired: true }
+    } else {
+        let grid = if persistent(traits, kernel) { tiles.min(sms) } else { tiles };
+        Walk { grid, paired: false }
+    }
+}
+
+/// Whether CTAs that persist are faster than ones that end with their tile, in TFLOP/s on an H200: d64
+/// 421/391 at 1k keys, d96 454/433 at 1k and 596/592 at 16k, d128 614/589 at 2k and 638/630 at 4k but
+/// 654/663 at 16k, d192 546/527 at 1k (569/533 with values of 128), d256 579/541 at 1k. Causal tiles,
+/// where pairs would leave too many SMs idle in the end: d64 with two consumers 305/272 at 1k, d96
+/// 330/315 at 1k, d128 303/270 at 512.
+fn persistent(traits: &Traits, kernel: &ForwardKernel) -> bool {
     let keys = traits.keys;
     match (kernel.head_dim, traits.uneven) {
-        (64, false) => true,
+        (64 | 96, false) => true,
+        (128, false) => keys <= 4096,
         (64, true) => kernel.consumers == 2,
-        (96 | 128, false) => keys <= 2048,
         (96, true) => keys <= 1024,
         (128, true) => keys <= 512,
         (192 | 256, false) => keys <= 1024,
         _ => false,
     }
+}
+
+/// Whether pairs of causal tiles on CTAs that persist are faster than a tile a CTA, longest first. The
+/// start of a CTA weighs the less the more keys a tile visits; against it stands what SMs idle after
+/// their last pair. On an H200, where that is 3 %, TFLOP/s: d128 327/270 at 512 keys, 422/382 at 1k,
+/// 491/482 at 2k, 562/553 at 4k, 624/623 at 16k; d64 376/356 at 2k, 427/421 at 4k, 500/505 at 16k; d96
+/// 371/332 at 1k, 493/490 at 4k, 570/585 at 16k. Where O leaves over Q nothing overlaps: d192 392/406
+/// at 1k (414/410 with values of 128), d256 422/428 at 1k, 610/607 at 4k.
+fn pairs_pay(traits: &Traits, kernel: &ForwardKernel, pairs: u32, sms: u32) -> bool {
+    /// Keys over what may be lost to idle SMs.
+    const START_OF_A_CTA: f64 = 144.0;
+    let rounds = f64::from(pairs) / f64::from(sms);
+    let idle = rounds.ceil() / rounds - 1.0;
+    !kernel.output_over_query && idle * traits.keys as f64 <= START_OF_A_CTA
 }
 
 /// The part of L2 that the K and V of a section may take; the rest holds Q and O in flight.

@@ -2,7 +2,7 @@
 
 use fa3_kernels::{CHUNK_BYTES, ForwardKernel};
 
-use super::heuristics::{self, Traits};
+use super::heuristics::{self, Traits, Walk};
 use crate::{CudaTarget, Dims, Problem, Sequences};
 
 /// The kernel and the tiles of a forward pass on SM90.
@@ -20,6 +20,8 @@ pub(crate) struct Tiling {
     pub(crate) source: TileSource,
     /// CTAs.
     pub(crate) grid: u32,
+    /// Whether a CTA takes tiles two by two, a long and a short one.
+    pub(crate) paired: bool,
 }
 
 /// Where the forward kernel gets its tiles from.
@@ -64,21 +66,22 @@ impl Tiling {
         let heads = dims.heads_q.checked_div(pack)?;
         let queries = kernel.tile_queries(u32::try_from(pack).ok()?);
         let section_keys = heuristics::section_keys(target, &traits, pack);
-        let (source, grid) = if problem.sequences == Sequences::Dense {
+        let (source, Walk { grid, paired }) = if problem.sequences == Sequences::Dense {
             let m_tiles = dims.sq.div_ceil(queries as usize);
             let all_heads = dims.batch.checked_mul(heads)?;
             let tiles = counted(m_tiles.checked_mul(all_heads)?)?;
             let section = section(section_keys, dims.sk, all_heads);
-            let resident = if heuristics::persistent(&traits, kernel) { target.sms.max(1) } else { tiles };
-            (TileSource::Counted { m_tiles: counted(m_tiles)?, tiles, section }, tiles.min(resident))
+            let walk = heuristics::walk(target, &traits, kernel, tiles);
+            (TileSource::Counted { m_tiles: counted(m_tiles)?, tiles, section }, walk)
         } else {
             let capacity = capacity(&problem.sequences, dims, queries as usize)?;
             let grid = counted(capacity.checked_mul(heads)?)?;
             // A cast from floating point saturates.
             let section_keys = (section_keys as u32).min(i32::MAX.unsigned_abs());
-            (TileSource::Listed { capacity: counted(capacity)?, section_keys }, grid)
+            let walk = Walk { grid, paired: false };
+            (TileSource::Listed { capacity: counted(capacity)?, section_keys }, walk)
         };
-        Some(Self { kernel, pack: counted(pack)?, heads: counted(heads)?, queries, source, grid })
+        Some(Self { kernel, pack: counted(pack)?, heads: counted(heads)?, queries, source, grid, paired })
     }
 }
 
