@@ -58,7 +58,7 @@ fn every_tile_is_in_the_picture() {
     let rows = picture::rows(&trace, kernel);
     let labels =
         |row: usize| rows[row].bars.iter().map(|bar| bar.label.as_str()).filter(|label| !label.is_empty());
-    let loads = ["K₅", "Q", "K₄", "V₅", "K₃", "V₄", "K₂", "V₃", "K₁", "V₂", "K₀", "V₁", "V₀"];
+    let loads = ["Q", "K₅", "K₄", "V₅", "K₃", "V₄", "K₂", "V₃", "K₁", "V₂", "K₀", "V₁", "V₀"];
     assert_eq!(labels(0).collect::<Vec<_>>(), loads);
     // A softmax and two products for each of six tiles of two warpgroups.
     assert_eq!((labels(2).count(), labels(3).count(), labels(4).count()), (24, 6, 6));
