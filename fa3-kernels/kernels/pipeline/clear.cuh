@@ -1,13 +1,11 @@
 // Zeros in rows of a tile in shared memory that TMA does not fill as the products need them.
 #pragma once
-#include <fa3/tma/fence.cuh>
-
 #include "../mma/products.cuh"
 
 namespace fa3 {
 
 // Clears rows `first` to Rows - 1 of a tile of Rows rows: thread `thread` of `threads` does its
-// share. A barrier has to follow before wgmma reads.
+// share. A fence_async_shared and a barrier have to follow before wgmma reads.
 template <i32 Width, i32 Rows>
 __device__ __forceinline__ void clear_rows(u32 tile, i32 first, i32 thread, i32 threads) {
     using Columns = Panels<Width>;
@@ -18,7 +16,6 @@ __device__ __forceinline__ void clear_rows(u32 tile, i32 first, i32 thread, i32 
             store_shared(rows + i * 16, uint4{0, 0, 0, 0});
         }
     }
-    tma::fence_async_shared();
 }
 
 }  // namespace fa3

@@ -6,6 +6,7 @@
 // (FlashAttention-3, sections 3.1 and 3.2). One kernel a row of `table.rs`; the row's fields are
 // the macros below.
 #include <fa3/tma/elect.cuh>
+#include <fa3/tma/fence.cuh>
 #include <fa3/tma/load.cuh>
 #include <fa3/tma/registers.cuh>
 #include <fa3/tma/ring.cuh>
@@ -41,7 +42,7 @@ constexpr i32 kThreads = 128 * (kConsumers + 1);
 // H200 (16k keys), with 232 at 660. A CTA has the registers that it is launched with:
 // for each thread its share of 64 Ki, rounded down to a multiple of 8.
 constexpr i32 kLaunchRegisters = 64 * 1024 / kThreads / 8 * 8;
-constexpr i32 kProducerRegisters = 24;
+constexpr i32 kProducerRegisters = kConsumers == 2 ? 24 : 32;
 constexpr i32 kConsumerRegisters = kConsumers == 2 ? 240 : 160;
 
 using KeyPanels = Panels<kHeadDim>;
@@ -236,6 +237,7 @@ struct Consumer {
         rings.values.wait_full(value_at);
         clear_rows<kValueDim, kTileN>(shared + kValues + value_at.stage * kValueBytes, max(0, own),
                                       threadIdx.x - 128, 128 * kConsumers);
+        tma::fence_async_shared();
         tma::named_sync(kConsumerBarrier, 128 * kConsumers);
     }
 
@@ -365,6 +367,7 @@ extern "C" __global__ void __launch_bounds__(fa3::kThreads, 1)
             clear_rows<kHeadDim, kTileM>(shared + stage * kQueryBytes, query_rows, threadIdx.x,
                                          kThreads);
         }
+        tma::fence_async_shared();
     }
     __syncthreads();
 

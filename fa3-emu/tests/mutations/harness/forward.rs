@@ -52,6 +52,8 @@ fn subject(kernel: &ForwardKernel) -> Subject {
     let brief = problem::Problem { sq: 6 * rows / 7, sk: keys - 9, sinks: false, softcap: None, ..packed };
     let ragged =
         problem::Problem { batch: 2, left: Some(2 * keys + 9), sk: 6 * keys + 9, ragged: true, ..base };
+    // One key tile, more than a warpgroup's share of it beyond the sequence.
+    let scant = problem::Problem { sk: keys / 2, ragged: true, ..base };
     let problems = [
         (base, 1),
         (base, 2),
@@ -62,6 +64,7 @@ fn subject(kernel: &ForwardKernel) -> Subject {
         (packed, 1),
         (brief, 1),
         (ragged, 1),
+        (scant, 1),
     ];
     let problems = problems.map(|(problem, ctas)| {
         let mut operands = problem.operands();
