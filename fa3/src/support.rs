@@ -88,7 +88,7 @@ fn score_reasons(problem: &Problem, dims: &Dims, refuse: &mut impl FnMut(&'stati
             refuse("options.softcap", cap.to_string(), &rule);
         }
         Some(cap) if cap > LARGEST_SOFTCAP => {
-            let rule = "the kernels' tangent is 2⁻²² of the cap off, above 1024 more than f16 rounds";
+            let rule = "the kernels' tangent is 2⁻²² of the cap off, above 256 more than the LSE may be off";
             refuse("options.softcap", cap.to_string(), rule);
         }
         None if !(scores.score_scale * scores.scale_log2).is_finite() => {
@@ -213,6 +213,5 @@ impl fmt::Display for Row {
 /// The widest heads that there are kernels for.
 const WIDEST: usize = 256;
 
-/// The largest softcap: its error in a score is then 2⁻¹², half a unit in the last place of the
-/// probabilities that f16 kernels multiply with V.
-const LARGEST_SOFTCAP: f32 = 1024.0;
+/// The largest softcap: its error in a score, and in the LSE of one key, is then 2⁻¹⁴.
+const LARGEST_SOFTCAP: f32 = 256.0;

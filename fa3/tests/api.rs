@@ -1,5 +1,10 @@
 //! The conveniences: on the CPU by their results, on the mock by what would reach a GPU.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy sees no test in a test's helpers")]
+
+#[path = "common/not_numbers.rs"]
+mod not_numbers;
+
 use std::sync::Arc;
 
 use fa3::{
@@ -189,4 +194,9 @@ fn a_plan_says_where_it_may_run_and_a_choice_says_why() {
     let mut wrong = problem;
     wrong.k.layout.shape[3] = 4;
     assert!(matches!(Device::best_for(&wrong), Err(Error::Argument { .. })));
+}
+
+#[test]
+fn rows_are_numbers_exactly_where_they_should_be() {
+    not_numbers::rows_are_numbers_exactly_where_they_should_be(&Device::cpu());
 }

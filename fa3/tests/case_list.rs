@@ -3,6 +3,8 @@
 
 #![allow(clippy::panic, reason = "clippy sees no test in a test's helpers")]
 
+#[path = "common/emulated.rs"]
+mod emulated;
 #[path = "common/taken.rs"]
 mod taken;
 
@@ -49,4 +51,26 @@ fn every_kernel_runs_in_every_way_on_the_card_and_emulated() {
             (all.difference(&found).collect(), found.difference(&all).collect());
         assert!(missing.is_empty() && more.is_empty(), "{set:?}: missing {missing:?}, unexpected {more:?}");
     }
+}
+
+#[test]
+fn every_kernel_walks_over_many_tiles_and_pairs_odd_numbers_of_them() {
+    let (mut many, mut odd) = (BTreeSet::new(), BTreeSet::new());
+    for case in cases(Set::Emulated) {
+        let plan =
+            taken::plan(&Target::Cuda(emulated::target(&case)), &case).unwrap_or_else(|why| panic!("{why}"));
+        let Some(Execution::Gpu(gpu)) = plan.as_ref().map(Plan::execution) else { continue };
+        let (params, kernel) = (&gpu.forward.params, &gpu.forward.kernel);
+        let odd_number = |number: i32| number > 1 && number % 2 == 1;
+        if params.tiles / kernel.grid[0] as i32 > 4 {
+            many.insert(kernel.symbol.clone());
+        }
+        if params.paired == 1 && odd_number(params.m_tiles) && odd_number(params.batch_heads) {
+            odd.insert(kernel.symbol.clone());
+        }
+    }
+    let all = fa3_kernels::forward_kernels;
+    assert_eq!(many, all().map(fa3_kernels::ForwardKernel::symbol).collect());
+    let pairs = all().filter(|kernel| !kernel.output_over_query);
+    assert_eq!(odd, pairs.map(fa3_kernels::ForwardKernel::symbol).collect());
 }

@@ -5,6 +5,8 @@
 
 #[path = "common/host.rs"]
 mod host;
+#[path = "common/not_numbers.rs"]
+mod not_numbers;
 
 use std::sync::Arc;
 
@@ -178,4 +180,9 @@ fn a_limit_of_steps_ends_a_run() {
     let error = run(device.backend(), &operands).unwrap_err();
     let Error::Emulated { source, .. } = &error else { panic!("{error}") };
     assert!(matches!(**source, RunError::StepLimit { limit: 1000, .. }), "{source}");
+}
+
+#[test]
+fn rows_are_numbers_exactly_where_they_should_be() {
+    not_numbers::rows_are_numbers_exactly_where_they_should_be(&device());
 }

@@ -7,6 +7,8 @@
 
 #[path = "common/alike.rs"]
 mod alike;
+#[path = "common/emulated.rs"]
+mod emulated;
 #[path = "common/run.rs"]
 mod run;
 #[path = "common/taken.rs"]
@@ -23,8 +25,6 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 /// The kernels that have run.
 static RAN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-/// SMs: a kernel that persists has all tiles on one, or some, or one.
-const SMS: [u32; 4] = [1, 2, 3, CudaTarget::H200.sms];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -38,10 +38,9 @@ fn main() -> ExitCode {
 }
 
 fn check(case: &Case) -> Result<(), Failed> {
-    let number = (case.seed % 4) as usize;
-    let target = CudaTarget { sms: SMS[number], ..CudaTarget::H200 };
+    let target = emulated::target(case);
     let Some(plan) = taken::plan(&Target::Cuda(target), case)? else { return Ok(()) };
-    let others = [device(target, Order::Lazy, 2)?, device(target, Order::Seeded(number as u64), 1)?];
+    let others = [device(target, Order::Lazy, 2)?, device(target, Order::Seeded(case.seed % 4), 1)?];
     alike::alike(&device(target, Order::Eager, 1)?, &others, case).map_err(|error| error.to_string())?;
     if let Execution::Gpu(gpu) = plan.execution() {
         let symbols = gpu.kernels().map(|kernel| kernel.symbol.clone());
@@ -52,9 +51,9 @@ fn check(case: &Case) -> Result<(), Failed> {
 
 /// The device of a number of SMs and an order: cases share it, for it reads each kernel once.
 fn device(target: CudaTarget, order: Order, threads: usize) -> Result<Device, fa3::Error> {
-    static OPEN: Mutex<BTreeMap<(u32, String), Device>> = Mutex::new(BTreeMap::new());
+    static OPEN: Mutex<BTreeMap<(u32, u64, String), Device>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = (target.sms, order.to_string());
+    let name = (target.sms, target.l2_bytes, order.to_string());
     if let Some(device) = open.get(&name) {
         return Ok(device.clone());
     }

@@ -5,6 +5,8 @@
 
 #[path = "common/host.rs"]
 mod host;
+#[path = "common/not_numbers.rs"]
+mod not_numbers;
 
 use std::sync::Arc;
 
@@ -209,4 +211,10 @@ fn the_gpu_is_chosen_for_what_it_computes_and_the_cpu_for_the_rest() {
     let choice = Device::best_for(&Problem::dense(DType::F32, SIZES, OPTIONS)).unwrap();
     assert!(matches!(choice.device.target(), fa3::Target::Cpu(_)), "{choice}");
     assert!(!choice.rejected.is_empty());
+}
+
+#[test]
+fn rows_are_numbers_exactly_where_they_should_be() {
+    let cuda: Arc<dyn Backend> = Arc::new(CudaBackend::open(0).unwrap());
+    not_numbers::rows_are_numbers_exactly_where_they_should_be(&Device::new(cuda, "a GPU"));
 }

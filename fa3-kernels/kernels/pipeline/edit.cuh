@@ -9,6 +9,12 @@ namespace fa3 {
 
 constexpr float kLog2e = 1.44269504088896f;
 
+// A sink times log₂e. One that is finite stays so.
+__device__ __forceinline__ float sink_log2(float sink) {
+    const float product = sink * kLog2e;
+    return fabsf(sink) <= -kLowest ? fminf(fmaxf(product, kLowest), -kLowest) : product;
+}
+
 // The entry of an array over query heads that belongs to a row of a tile.
 __device__ __forceinline__ float of_head(u64 array, const ForwardParams& p, const Tile& tile,
                                          i32 row) {

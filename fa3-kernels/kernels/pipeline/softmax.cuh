@@ -81,21 +81,23 @@ struct OnlineSoftmax {
     }
 
     // Adds up the four lanes' shares: then the row's denominator is in `sum`, relative to the
-    // maximum. O of a row that saw no key becomes zero.
+    // maximum, and zero if the row saw no key, whose O becomes zero. A score that overflowed has
+    // left nothing of the others: that row is not a number, lest it pass for one without keys.
     __device__ __forceinline__ void finish() {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
             sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
             sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
-            factor[r] = sum[r] > 0.f ? 1.f / sum[r] : 0.f;
+            if (maximum[r] == -kNegativeInfinity) sum[r] = __int_as_float(0x7FFFFFFF);
+            factor[r] = sum[r] == 0.f ? 0.f : 1.f / sum[r];
         }
     }
 
     // After finish(): one more logit of row half `r`, in the denominator only, times log₂e.
     __device__ __forceinline__ void add_sink(int r, float sink_log2) {
-        const float own = sum[r] > 0.f ? maximum[r] : kNegativeInfinity;
+        const float own = sum[r] == 0.f ? kNegativeInfinity : maximum[r];
+        if (own == kNegativeInfinity && sink_log2 == kNegativeInfinity) return;
         maximum[r] = fmaxf(own, sink_log2);
-        if (maximum[r] == kNegativeInfinity) return;
         const float shrink = exp2_approx(own - maximum[r]);
         sum[r] = fmaf(sum[r], shrink, exp2_approx(sink_log2 - maximum[r]));
         factor[r] = shrink / sum[r];
@@ -103,7 +105,7 @@ struct OnlineSoftmax {
 
     // After finish(): the natural logarithm of the denominator, −∞ where the row saw no key.
     __device__ __forceinline__ float log_sum_exp(int r) const {
-        return sum[r] > 0.f ? (maximum[r] + log2_approx(sum[r])) * kLn2 : kNegativeInfinity;
+        return sum[r] == 0.f ? kNegativeInfinity : (maximum[r] + log2_approx(sum[r])) * kLn2;
     }
 
   private:

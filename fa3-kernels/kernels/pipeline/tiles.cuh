@@ -161,10 +161,11 @@ __device__ __forceinline__ KeyTiles open_key_tiles(const ForwardParams& p, const
 
 // Whether the last of these tiles reaches beyond the sequence's keys, into memory that may hold
 // anything: where sequences are all of full length the tensor ends there, and TMA fills with zeros.
+// For a tensor without keys, which no map describes, another one stands in.
 template <int TileN>
 __device__ __forceinline__ bool has_foreign_keys(const ForwardParams& p, const Tile& tile,
                                                  KeyTiles all) {
-    return p.schedule != 0 && tile.k_len < all.end * TileN;
+    return (p.schedule != 0 || p.sk == 0) && tile.k_len < all.end * TileN;
 }
 
 }  // namespace fa3

@@ -270,7 +270,7 @@ struct Consumer {
         if (p.sinks != 0) {
 #pragma unroll
             for (i32 r = 0; r < 2; ++r) {
-                softmax.add_sink(r, of_head(p.sinks, p, tile, row + 8 * r) * kLog2e);
+                softmax.add_sink(r, sink_log2(of_head(p.sinks, p, tile, row + 8 * r)));
             }
         }
         wgmma_wait<0>();

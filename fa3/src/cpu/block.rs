@@ -101,7 +101,8 @@ impl<T: Element> Block<'_, T> {
             let max = f64::from(state.max[row]);
             let top = max.max(sink);
             // Without a key and without a sink nothing is in the denominator.
-            let (factor, lse) = if top == f64::NEG_INFINITY {
+            let number = !(state.sum[row] + sink).is_nan();
+            let (factor, lse) = if top == f64::NEG_INFINITY && number {
                 (0.0, top)
             } else {
                 let shrink = (max - top).exp();

@@ -87,8 +87,12 @@ pub(super) fn exact(view: &View<'_, f64>) -> RowResult {
     };
     let logits: Vec<f64> = keys.iter().map(logit).collect();
     let sink = view.sink.map_or(f64::NEG_INFINITY, f64::from);
-    let max = logits.iter().copied().fold(sink, f64::max);
     let mut o = vec![0.0; view.dv];
+    if sink.is_nan() || logits.iter().any(|logit| logit.is_nan()) {
+        o.fill(f64::NAN);
+        return RowResult { o, lse: f64::NAN };
+    }
+    let max = logits.iter().copied().fold(sink, f64::max);
     if max == f64::NEG_INFINITY {
         return RowResult { o, lse: max };
     }
@@ -120,6 +124,9 @@ pub(super) fn low_precision<T: Element>(view: &View<'_, f32>) -> RowResult {
     };
     let logits: Vec<f32> = keys.iter().map(logit).collect();
     let sink = view.sink.unwrap_or(f32::NEG_INFINITY);
+    if sink.is_nan() || logits.iter().any(|logit| logit.is_nan()) {
+        return RowResult { o: vec![f64::NAN; view.dv], lse: f64::NAN };
+    }
     let max = logits.iter().copied().fold(sink, f32::max);
     let mut o = vec![0.0f32; view.dv];
     if max == f32::NEG_INFINITY {

@@ -37,7 +37,37 @@ pub(super) fn paths() -> Vec<Case> {
             }
         }
     }
+    for (n, dims) in HEAD_DIMS.iter().enumerate() {
+        for dtype in [DType::Bf16, DType::F16] {
+            let [(d, dv), _] = *dims;
+            for batch_invariant in [false, true].into_iter().filter(|&set| !set || d <= SEVERAL_KERNELS_TO) {
+                let options = Options { batch_invariant, ..Options::default() };
+                list.extend(walks(Case {
+                    d,
+                    dv,
+                    dtype,
+                    options,
+                    seed: 41_000 + 4 * n as u64,
+                    ..Case::default()
+                }));
+            }
+        }
+    }
     list
+}
+
+/// Many tiles for one CTA, and under a causal mask an odd number of rows of them and of heads: on one SM
+/// and on two, whose number a seed's remainder by four decides.
+fn walks(case: Case) -> [Case; 3] {
+    let many = Case { heads_q: 7, heads_k: 7, ..case.clone() };
+    let causal = Options { causal: true, ..case.options };
+    let rows = Case { heads_q: 3, heads_k: 3, options: causal, ..case };
+    let seed = rows.seed;
+    [
+        Dense(1, 100, 140).of(many),
+        Dense(1, 575, 575).of(rows.clone()),
+        Dense(1, 320, 340).of(Case { seed: seed + 1, ..rows }),
+    ]
 }
 
 fn options(n: usize, edited: bool, left: bool, right: bool) -> Options {
