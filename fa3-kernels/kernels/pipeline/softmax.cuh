@@ -88,7 +88,7 @@ struct OnlineSoftmax {
         for (int r = 0; r < 2; ++r) {
             sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
             sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
-            if (maximum[r] == -kNegativeInfinity) sum[r] = __int_as_float(0x7FFFFFFF);
+            sum[r] += maximum[r] - maximum[r];  // zero, or NaN of infinity
             factor[r] = sum[r] == 0.f ? 0.f : 1.f / sum[r];
         }
     }
