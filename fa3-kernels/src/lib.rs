@@ -6,7 +6,8 @@
 //! Q's map is over `[dim, head in pack, sequence, head of tiles, batch]`, the others over
 //! `[dim, sequence, heads, batch]`, with boxes of [`ForwardKernel::boxes`] and a swizzle as wide as
 //! a box's row. Any one-dimensional grid is right: CTA `i` works on tiles `i`, `i + grid`, and so
-//! on. [`ForwardKernel::threads`] threads a CTA, [`ForwardKernel::shared_bytes`] of dynamic shared
+//! on, or on every such pair of tiles where [`ForwardParams::paired`] says so.
+//! [`ForwardKernel::threads`] threads a CTA, [`ForwardKernel::shared_bytes`] of dynamic shared
 //! memory.
 //!
 //! Sequences of unequal length need a list of tiles, which [`SCHEDULE_SYMBOL`] writes: one CTA of

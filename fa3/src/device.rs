@@ -239,10 +239,6 @@ fn any_kernel(backend: &'static str, arch: fa3_sys::Arch) -> Result<()> {
     }
     match fa3_kernels::missing().iter().find(|missing| missing.arch == arch) {
         Some(missing) => Err(fa3_kernels::EntryError::from(*missing).into()),
-        None => Err(Error::Backend {
-            backend,
-            request: format!("run on {arch}"),
-            remedy: "use an architecture that `fa3_kernels::entries()` lists",
-        }),
+        None => Err(Error::Backend { backend, request: format!("run on {arch}"), remedy: "use sm_90a" }),
     }
 }

@@ -207,7 +207,8 @@ impl Error {
 impl From<LengthsError> for Error {
     fn from(LengthsError { argument, value, rule }: LengthsError) -> Self {
         let value = format!("{argument} = {value}");
-        Self::argument("one of the sequences' lengths", value, rule, "pass such lengths")
+        let remedy = "pass used lengths, or offsets, one more than there are sequences: [0, …, total]";
+        Self::argument("one of the sequences' arrays", value, rule, remedy)
     }
 }
 

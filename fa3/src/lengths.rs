@@ -55,7 +55,11 @@ pub(crate) fn sequences(problem: &Problem, lengths: Lengths<'_>) -> Result<Vec<S
             let used = array("used_k", lengths.used_k, batch)?;
             let entry = |(b, &n): (usize, &i32)| match usize::try_from(n) {
                 Ok(n) if n <= sk => Ok(whole(b, n)),
-                _ => Err(error(format!("used_k[{b}]"), n.to_string(), format!("it lies between 0 and {sk}"))),
+                _ => Err(error(
+                    format!("used_k[{b}]"),
+                    n.to_string(),
+                    format!("a sequence uses 0 to {sk} keys"),
+                )),
             };
             used.iter().enumerate().map(entry).collect()
         }
@@ -73,7 +77,7 @@ pub(crate) fn sequences(problem: &Problem, lengths: Lengths<'_>) -> Result<Vec<S
 fn array<'a>(name: &str, given: Option<&'a [i32]>, entries: usize) -> Result<&'a [i32], LengthsError> {
     let given = given.ok_or_else(|| error(name, "missing", "the problem's sequences need it"))?;
     if given.len() != entries {
-        return Err(error(name, format!("{} entries", given.len()), format!("it has {entries}")));
+        return Err(error(name, format!("{} entries", given.len()), format!("the sequences need {entries}")));
     }
     Ok(given)
 }
@@ -83,8 +87,11 @@ fn spans(name: &str, cu: &[i32], total: usize, max: usize) -> Result<Vec<(usize,
     let mut ends = Vec::with_capacity(cu.len());
     let mut before = 0usize;
     for (n, &value) in cu.iter().enumerate() {
-        let rule =
-            if n == 0 { "it is 0".to_owned() } else { format!("it lies between {before} and {total}") };
+        let rule = if n == 0 {
+            "offsets begin at 0".to_owned()
+        } else {
+            format!("offsets rise, here from {before} to at most {total}")
+        };
         let limit = if n == 0 { 0 } else { total };
         let end = usize::try_from(value).ok().filter(|&end| end >= before && end <= limit);
         before = end.ok_or_else(|| error(format!("{name}[{n}]"), value.to_string(), rule))?;
@@ -95,7 +102,7 @@ fn spans(name: &str, cu: &[i32], total: usize, max: usize) -> Result<Vec<(usize,
         return Err(error(
             format!("{name}[{last}]"),
             before.to_string(),
-            format!("it is the total, {total}"),
+            format!("the last offset is the total, {total}"),
         ));
     }
     let span = |(n, pair): (usize, &[usize])| {

@@ -88,8 +88,9 @@ fn score_reasons(problem: &Problem, dims: &Dims, refuse: &mut impl FnMut(&'stati
             refuse("options.softcap", cap.to_string(), &rule);
         }
         Some(cap) if cap > LARGEST_SOFTCAP => {
-            let rule = "the kernels' tangent is 2⁻²² of the cap off, above 256 more than the LSE may be off";
-            refuse("options.softcap", cap.to_string(), rule);
+            let rule =
+                format!("the kernels take softcaps up to {LARGEST_SOFTCAP}, for the accuracy of the LSE");
+            refuse("options.softcap", cap.to_string(), &rule);
         }
         None if !(scores.score_scale * scores.scale_log2).is_finite() => {
             refuse("options.scale", scale.to_string(), "the scale times log₂e must be finite in f32");
@@ -213,5 +214,6 @@ impl fmt::Display for Row {
 /// The widest heads that there are kernels for.
 const WIDEST: usize = 256;
 
-/// The largest softcap: its error in a score, and in the LSE of one key, is then 2⁻¹⁴.
+/// The largest softcap: its error in a score, and in the LSE of one key, is then 2⁻¹⁴, for
+/// the kernels' tangent is 2⁻²² of the cap off.
 const LARGEST_SOFTCAP: f32 = 256.0;

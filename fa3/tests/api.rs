@@ -90,7 +90,7 @@ fn wrong_lengths_are_named_by_their_entry() {
     let packed = HostSequences::Packed { cu_q: &[0, 9, 6], cu_k: &[0, 2, 6] };
     let inputs = HostInputs { sequences: packed, ..HostInputs::new(tensor, tensor, tensor) };
     let error = attention_with(&Device::cpu(), &inputs, &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("cu_q[1] = 9") && error.contains("between 0 and 6"), "{error}");
+    assert!(error.contains("cu_q[1] = 9") && error.contains("from 0 to at most 6"), "{error}");
 }
 
 /// Two tokens of two heads of 8, and two more, packed.

@@ -203,7 +203,9 @@ fn print_support() {
         println!("{error}\nwhat an H200 would take:");
         Target::Cuda(CudaTarget::H200)
     });
-    for target in [gpu, Target::Cpu(CpuTarget { threads: 1 })] {
+    for target in
+        [gpu, Target::Cpu(CpuTarget { threads: std::thread::available_parallelism().map_or(1, usize::from) })]
+    {
         println!("{target}");
         for row in support::table(&target) {
             println!("  {row}");
