@@ -66,7 +66,7 @@ fn a_forward_kernel_runs_from_the_command_line() {
     let output = fa3_emu(&format!(
         "run {} --grid 1 --block {} --shared {} --buffer q=zero:4096xf16 --buffer k=zero:4096xf16 \
          --buffer v=file:f16:{} --buffer o=poison:4096xf16 --buffer lse=poison:64xf32 \
-         --args {} {} {} {} lse,o,u64:0,0,0,i64:4096,64,64,f32:1,1,0,i32:0,64,64,64,1,1,1,{},{},1,1,1,1",
+         --args {} {} {} {} lse,o,u64:0,0,0,i64:4096,64,64,f32:1,1,0,i32:0,64,64,64,1,65536,1,1,{},{},1,1,1,1,0",
         ptx.display(),
         kernel.threads(),
         kernel.shared_bytes(),

@@ -112,7 +112,7 @@ pub fn prepare(kernel: &ForwardKernel, problem: &Problem, operands: &Operands, c
         tensor(problem, [sq, heads_q, value_dim], boxes.o, o),
     ];
     let tiles = m_tiles * batch * heads;
-    let paired = problem.causal && !problem.ragged && tiles > 1;
+    let paired = problem.causal && !problem.ragged && (ctas as usize) < tiles;
     let grid = ctas.min(u32::try_from(if paired { tiles.div_ceil(2) } else { tiles }).unwrap());
     let log2 = problem.scale() * std::f32::consts::LOG2_E;
     let edit = problem.alibi || problem.softcap.is_some();
