@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use fa3::{CpuTarget, CudaTarget, DType, Options, Target, Window, support};
+use fa3::{CudaTarget, DType, Options, Target, Window, support};
 
 use device::DeviceChoice;
 use input::{Input, InputError, RandomSizes};
@@ -203,9 +203,7 @@ fn print_support() {
         println!("{error}\nwhat an H200 would take:");
         Target::Cuda(CudaTarget::H200)
     });
-    for target in
-        [gpu, Target::Cpu(CpuTarget { threads: std::thread::available_parallelism().map_or(1, usize::from) })]
-    {
+    for target in [gpu, fa3::Device::cpu().target()] {
         println!("{target}");
         for row in support::table(&target) {
             println!("  {row}");

@@ -146,8 +146,8 @@ impl Case {
     /// Whether `outputs` is right. O may be off by twice the largest error of the plain
     /// low-precision computation, or by the rounding of the largest element of O and of a probability where
     /// that is more, and by what rounding the largest score to f32 may cost; rows that see no key must be
-    /// exact. Rows of sequences that are not numbers
-    /// ([`NanNeighbours`](super::Distribution::NanNeighbours)) may be anything.
+    /// exact. Rows of sequences that are not numbers ([`NanNeighbours`](super::Distribution::NanNeighbours))
+    /// may be anything.
     ///
     /// # Errors
     /// [`Failure`] says what is wrong, and where.
