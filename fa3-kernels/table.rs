@@ -48,8 +48,6 @@ pub struct ForwardKernel {
     pub consumers: u32,
     /// Keys a tile.
     pub tile_n: u32,
-    /// Whether O is rescaled only when a row's maximum grew by more than 2⁸.
-    pub lazy_rescale: bool,
     /// Whether O leaves through the shared memory of Q, for want of room for its own. Else there is
     /// room for two tiles of Q, too.
     pub output_over_query: bool,
@@ -108,7 +106,6 @@ impl ForwardKernel {
                 ("FA3_TILE_N", self.tile_n.to_string()),
                 ("FA3_STAGES", STAGES.to_string()),
                 ("FA3_QUERY_STAGES", self.query_stages().to_string()),
-                ("FA3_LAZY_RESCALE", flag(self.lazy_rescale)),
                 ("FA3_OUTPUT_OVER_QUERY", flag(self.output_over_query)),
                 ("FA3_SHARED_BYTES", self.shared_bytes().to_string()),
             ],
@@ -117,20 +114,18 @@ impl ForwardKernel {
 }
 
 /// Measured on an H200, bf16, 16k tokens in all, hidden size 2048 (d96 20 heads, d192 16), sustained
-/// TFLOP/s, noncausal unless said otherwise:
+/// TFLOP/s, noncausal unless said otherwise, all with a softmax that took its maximum first, since when
+/// all are faster (`docs/performance.md`):
 /// - warpgroups in turns (strict ping-pong) against none, at 16k: d64 m192 513/503, d64 m128
 ///   458/391, d128 635/607: all kernels take turns;
-/// - eager against lazy rescale: d128 652/627 at 16k; d256 708/725 at 16k, 665/679 at 4k and
-///   675/702 causal at 16k;
 /// - d64, three consumers against two: 496/436 at 4k, 521/452 at 16k, 429/394 causal at 4k, but
 ///   276/309 causal at 1k;
 /// - d96, 192×112 (three consumers), 192×96, 128×128, 128×160 and 128×176: 592, 581, 560, 566, 569 at
 ///   16k, 483, 485, 471, 460, 464 causal at 4k, but 427, 441, 454, 427, 449 at 1k and 288, 304, 330,
 ///   304, 303 causal at 1k: 192×112 for long sequences, 128×128 for short ones;
 /// - d192 with values of 128, 128×128 and O over Q against O of its own beside 112 or 96 keys: 668,
-///   666, 651 at 16k, 570, 556, 562 causal at 4k; lazy rescale 684 and 576, but 645/652 at 4k;
-/// - d192, 112, 96 and 80 keys a tile: 719, 699, 658 at 16k, 578, 580, 585 causal at 4k; lazy rescale
-///   at 112 keys 683 and 583;
+///   666, 651 at 16k, 570, 556, 562 causal at 4k;
+/// - d192, 112, 96 and 80 keys a tile: 719, 699, 658 at 16k, 578, 580, 585 causal at 4k;
 /// - two stages of Q against one, at 1k: d64 m192 417/411, d128 568/547; at 16k neither matters;
 /// - three stages of K and V against two: d64 m192 521/522, d128 with O over Q 635/652: all kernels have two;
 /// - L2 hints (K and V evict-last, Q evict-first): d64 m192 527/522, d128 652/652, d256 700/708.
@@ -141,17 +136,9 @@ const fn rows(operand: Operand) -> [ForwardKernel; 8] {
         value_dim: 128,
         consumers: 2,
         tile_n: 128,
-        lazy_rescale: false,
         output_over_query: false,
     };
-    let d256 = ForwardKernel {
-        head_dim: 256,
-        value_dim: 256,
-        tile_n: 80,
-        lazy_rescale: true,
-        output_over_query: true,
-        ..d128
-    };
+    let d256 = ForwardKernel { head_dim: 256, value_dim: 256, tile_n: 80, output_over_query: true, ..d128 };
     [
         ForwardKernel { head_dim: 64, value_dim: 64, ..d128 },
         ForwardKernel { head_dim: 64, value_dim: 64, consumers: 3, ..d128 },

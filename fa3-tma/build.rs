@@ -36,5 +36,7 @@ fn export() -> std::path::PathBuf {
     let root = std::path::PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo::metadata=include={}", root.join("include").display());
     println!("cargo::rerun-if-changed=build.rs");
+    // Dependants compile the headers: their build scripts run again when this one does.
+    println!("cargo::rerun-if-changed=include");
     root
 }

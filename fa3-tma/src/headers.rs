@@ -17,9 +17,11 @@ macro_rules! headers {
 /// ```
 pub const HEADERS: &[(&str, &str)] = headers!(
     "cluster.cuh",
+    "convert.cuh",
     "elect.cuh",
     "fence.cuh",
     "load.cuh",
+    "matrix.cuh",
     "mbarrier.cuh",
     "multicast.cuh",
     "named.cuh",
@@ -27,9 +29,11 @@ pub const HEADERS: &[(&str, &str)] = headers!(
     "reduce.cuh",
     "registers.cuh",
     "ring.cuh",
+    "shared.cuh",
     "store.cuh",
     "tma.cuh",
     "types.cuh",
+    "wgmma.cuh",
 );
 
 #[cfg(test)]
@@ -62,8 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_shows_the_kernel_that_is_compiled() {
+    fn readme_and_guide_show_what_is_compiled() {
+        let (readme, guide) = (include_str!("../README.md"), include_str!("guide.md"));
         let kernel = include_str!("../tests/device/ring.cu");
-        assert!(include_str!("../README.md").contains(&std::format!("```cuda\n{kernel}```\n")));
+        let lanes = include_str!("../tests/device/lanes.cu");
+        let store = include_str!("../tests/device/store.cu");
+        for (text, code) in [(readme, kernel), (guide, kernel), (guide, lanes), (guide, store)] {
+            assert!(text.contains(&std::format!("```cuda\n{code}```\n")), "{code}");
+        }
     }
 }

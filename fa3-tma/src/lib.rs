@@ -4,6 +4,8 @@
 #[cfg(any(test, feature = "model"))]
 extern crate std;
 
+#[doc = include_str!("guide.md")]
+pub mod guide {}
 mod headers;
 #[cfg(feature = "kernels")]
 pub mod kernels;

@@ -1,15 +1,14 @@
 //! The forward kernels, timed by events on the device. Fails where there is no GPU.
 //!
-//! `cargo bench -p fa3 --bench forward`. Criterion's own clock would count what the host does; here
-//! an iteration is one launch on the device.
+//! `cargo bench -p fa3 --bench forward`. An iteration is one launch.
 
 #![allow(clippy::print_stderr, missing_docs)]
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, Throughput};
+use device_time::DeviceTime;
 use fa3::{
     Backend, Binding, Buffer, CudaBackend, DType, Operands, Options, Plan, Problem, Result, Sizes,
     StreamHandle, Tensor, TensorSpec, Workspace,
@@ -17,64 +16,10 @@ use fa3::{
 use fa3_sys::driver::{Event, Stream};
 use half::bf16;
 
+#[path = "../../fa3-sys/timing/device_time.rs"]
+mod device_time;
 #[path = "../examples/serve/random.rs"]
 mod random;
-
-/// Time on the device, in nanoseconds.
-struct DeviceTime;
-
-/// Floating-point operations an iteration come as [`Throughput::Elements`].
-struct Teraflops;
-
-impl Measurement for DeviceTime {
-    type Intermediate = ();
-    type Value = f64;
-
-    // Every measurement here is made by `iter_custom`, which has events of its own.
-    fn start(&self) {}
-
-    fn end(&self, (): ()) -> f64 {
-        0.0
-    }
-
-    fn add(&self, a: &f64, b: &f64) -> f64 {
-        a + b
-    }
-
-    fn zero(&self) -> f64 {
-        0.0
-    }
-
-    fn to_f64(&self, value: &f64) -> f64 {
-        *value
-    }
-
-    fn formatter(&self) -> &dyn ValueFormatter {
-        &Teraflops
-    }
-}
-
-impl ValueFormatter for Teraflops {
-    fn scale_values(&self, _: f64, values: &mut [f64]) -> &'static str {
-        values.iter_mut().for_each(|value| *value /= 1e3);
-        "µs"
-    }
-
-    fn scale_throughputs(&self, _: f64, throughput: &Throughput, values: &mut [f64]) -> &'static str {
-        match *throughput {
-            Throughput::Elements(flops) => {
-                // Operations a nanosecond are thousandths of a teraflop a second.
-                values.iter_mut().for_each(|value| *value = flops as f64 / *value / 1e3);
-                "TFLOP/s"
-            }
-            _ => self.scale_values(0.0, values),
-        }
-    }
-
-    fn scale_for_machines(&self, _: &mut [f64]) -> &'static str {
-        "ns"
-    }
-}
 
 /// A problem of 16k tokens and hidden size 2048, bound to memory of its own.
 struct Bound {

@@ -14,10 +14,10 @@
 //!
 //! Scores are f32. One that overflows is not caught: its row is NaN, or does without the key. A row with
 //! a NaN among the scores that it sees, or for its sink, is NaN, and its LSE too. O is summed before it
-//! is divided: the number of keys times `|v|` stays below 2¹²⁸, and in the kernels for heads wider than
-//! 192 below 2¹²⁰, for their maximum may lag behind by 2⁸. In the GPU kernels `|s|` stays below 10⁸, for
-//! they subtract the row's maximum after rounding it, scaled: beyond that the rounding alone exceeds the
-//! range of f16. A sink that is finite but beyond ±2.3·10³⁸ counts as that.
+//! is divided: the number of keys times `|v|` stays below 2¹²⁸ on the CPU, and below 2¹¹³ in the GPU
+//! kernels, where the maximum that exponentials are relative to may lag behind by 2¹⁵. In these `|s|` stays
+//! below 10⁸, for they subtract the maximum after rounding it, scaled: beyond that the rounding alone
+//! exceeds the range of f16. A sink that is finite but beyond ±2.3·10³⁸ counts as that.
 //!
 //! # Masks
 //! Causality and windows are aligned at the bottom right: query `i` stands at position

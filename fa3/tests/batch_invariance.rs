@@ -216,7 +216,7 @@ fn on_an_emulated_gpu_neighbours_do_not_change_a_row() {
     .into_iter()
     .enumerate()
     {
-        // Heads that are packed into a tile, that are not, and those of kernels that rescale lazily.
+        // Heads that are packed into a tile and that are not, of two kernels.
         let heads = Heads { q: 2 * [4, 1][n % 2], k: 2, d: 64, dv: 64 };
         check::<bf16>(&device, &sequences, heads, options);
         check::<half::f16>(&device, &sequences[..3], Heads { d: 40, dv: 160, ..heads }, options);

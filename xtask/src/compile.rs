@@ -19,7 +19,7 @@ pub(crate) const LANGUAGE: [&str; 2] = ["-std=c++17", "-O3"];
 
 /// One kernel to be built.
 pub(crate) struct Job {
-    pub(crate) package: &'static str,
+    pub(crate) folder: &'static str,
     pub(crate) unit: Unit,
     pub(crate) arch: Arch,
     /// What the artefact will be known by, see [`fa3_sys::artefact::source_hash`].
@@ -36,7 +36,7 @@ pub(crate) struct Cost {
 /// Compiles to PTX, assembles that PTX, checks the result, compresses it and installs the artefact's files.
 /// A kernel that is refused leaves no artefact.
 pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Result<(Resources, Cost)> {
-    let Job { package, unit, arch, hash } = job;
+    let Job { folder: package, unit, arch, hash } = job;
     let folder = scratch(workspace, job);
     fs::create_dir_all(&folder).at(&folder)?;
     let (ptx, cubin) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
@@ -118,7 +118,7 @@ fn compress(workspace: &Workspace, toolkit: &Toolkit, cubin: &Path, arch: Arch, 
 
 /// Checks an artefact that is already there.
 pub(crate) fn verify(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Result<()> {
-    let installed = Files::of(&workspace.root.join(job.package), job.arch, &job.unit.symbol);
+    let installed = Files::of(&workspace.root.join(job.folder), job.arch, &job.unit.symbol);
     let reasons = missing_instructions(workspace, toolkit, &installed.cubin, &job.unit)?;
     if reasons.is_empty() {
         return Ok(());
@@ -160,5 +160,5 @@ pub(crate) fn include_flags(workspace: &Workspace, package: &str) -> Vec<String>
 
 /// Where the compiler's output lies before it is checked.
 fn scratch(workspace: &Workspace, job: &Job) -> PathBuf {
-    workspace.target.join("fa3-cubins").join(job.package).join(job.arch.target()).join(&job.unit.symbol)
+    workspace.target.join("fa3-cubins").join(job.folder).join(job.arch.target()).join(&job.unit.symbol)
 }

@@ -84,14 +84,14 @@ fn select(workspace: &Workspace, crates: &[KernelCrate], arguments: &Arguments) 
     let mut jobs = Vec::new();
     for owner in crates {
         let roots =
-            source_roots(&workspace.root.join(owner.package), &[workspace.root.join("fa3-tma/include")]);
+            source_roots(&workspace.root.join(owner.folder), &[workspace.root.join("fa3-tma/include")]);
         for unit in &owner.units {
             if arguments.only.as_ref().is_some_and(|text| !unit.symbol.contains(text.as_str())) {
                 continue;
             }
             for &arch in unit.arches.iter().filter(|arch| arguments.arch.is_none_or(|only| only == **arch)) {
                 let hash = source_hash(&roots, unit, arch)?;
-                jobs.push(Job { package: owner.package, unit: unit.clone(), arch, hash });
+                jobs.push(Job { folder: owner.folder, unit: unit.clone(), arch, hash });
             }
         }
     }
@@ -99,7 +99,7 @@ fn select(workspace: &Workspace, crates: &[KernelCrate], arguments: &Arguments) 
 }
 
 fn files(workspace: &Workspace, job: &Job) -> Files {
-    Files::of(&workspace.root.join(job.package), job.arch, &job.unit.symbol)
+    Files::of(&workspace.root.join(job.folder), job.arch, &job.unit.symbol)
 }
 
 fn build_all(workspace: &Workspace, toolkit: &Toolkit, jobs: &[Job]) -> Result<Vec<Row>> {
@@ -167,7 +167,7 @@ fn check(workspace: &Workspace, toolkit: &Toolkit, jobs: &[Job]) -> Result<Vec<R
 /// Deletes artefacts of kernels that are no longer in a table.
 fn remove_unlisted(workspace: &Workspace, crates: &[KernelCrate]) -> Result<()> {
     for owner in crates {
-        let root = workspace.root.join(owner.package);
+        let root = workspace.root.join(owner.folder);
         for arch in Arch::ALL {
             let keep: Vec<PathBuf> = owner
                 .units

@@ -72,7 +72,7 @@ fn program(name: &str, arguments: &[&str], advice: &str) {
 
 fn artefacts(workspace: &Workspace) -> Result<()> {
     for owner in tables::crates() {
-        let root = workspace.root.join(owner.package);
+        let root = workspace.root.join(owner.folder);
         let roots = source_roots(&root, &[workspace.root.join("fa3-tma/include")]);
         let (mut current, mut bytes) = (0, 0);
         let (mut unbuilt, mut stale) = (Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ fn artefacts(workspace: &Workspace) -> Result<()> {
             unbuilt.is_empty() && stale.is_empty(),
             &format!(
                 "{}: {current} up to date ({} KiB), {} not built, {} stale",
-                owner.package,
+                owner.folder,
                 bytes / 1024,
                 unbuilt.len(),
                 stale.len()

@@ -18,8 +18,9 @@ use crate::tally::Tally;
 use crate::workspace::Workspace;
 
 /// Packs each library crate with its kernels into a `.crate`, and uses them as others would: programs
-/// outside the workspace, without nvcc, that depend on what was packed; and the documentation as docs.rs
-/// builds it, from sources that it may not write to, without network. Fails for a `.crate` of 10 MB or more.
+/// outside the workspace, without nvcc (but for one that compiles a kernel of its own with fa3-tma's headers),
+/// that depend on what was packed; and the documentation as docs.rs builds it, from sources that it may not
+/// write to, without network. Fails for a `.crate` of 10 MB or more.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Arguments {
     /// Where to put the `.crate` files besides `target/package`.

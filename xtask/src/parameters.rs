@@ -20,7 +20,7 @@ pub(crate) fn include_folder(workspace: &Workspace, package: &str) -> PathBuf {
 /// Writes `fa3/params_check.cuh` for the crate and, when it has parameter blocks, compiles its
 /// `kernels/params.cuh` against it.
 pub(crate) fn check(workspace: &Workspace, toolkit: &Toolkit, owner: &KernelCrate) -> Result<()> {
-    let folder = include_folder(workspace, owner.package).join("fa3");
+    let folder = include_folder(workspace, owner.folder).join("fa3");
     fs::create_dir_all(&folder).at(&folder)?;
     let header = folder.join("params_check.cuh");
     fs::write(&header, text(&owner.blocks)).at(&header)?;
@@ -28,18 +28,18 @@ pub(crate) fn check(workspace: &Workspace, toolkit: &Toolkit, owner: &KernelCrat
         return Ok(());
     }
     let source = folder.join("params_check.cu");
-    let root = workspace.root.join(owner.package);
+    let root = workspace.root.join(owner.folder);
     let definition = root.join("kernels/params.cuh");
     fs::write(&source, format!("#include \"{}\"\n", definition.display())).at(&source)?;
     let mut command = Command::new(&toolkit.nvcc);
     command.args(crate::compile::LANGUAGE).args(["-ptx", "-gencode=arch=compute_90a,code=compute_90a"]);
-    command.args(crate::compile::include_flags(workspace, owner.package));
+    command.args(crate::compile::include_flags(workspace, owner.folder));
     command.arg("-o").arg(folder.join("params_check.ptx")).arg(&source);
     let finished = process::measure(command)?;
     if finished.status.success() {
         return Ok(());
     }
-    Err(Error::Parameters { package: owner.package.to_owned(), output: finished.output })
+    Err(Error::Parameters { package: owner.folder.to_owned(), output: finished.output })
 }
 
 /// The header's text. The structures live in namespace `fa3` under the names they have in Rust.

@@ -28,7 +28,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
         }
         None => devices::prepare(workspace)?,
     }
-    let mut command = workspace.example("attention")?;
+    let mut command = workspace.example("fa3", "attention")?;
     command.arg("--");
     if arguments.arguments.is_empty() {
         command.arg("--check");

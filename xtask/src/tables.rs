@@ -3,6 +3,12 @@
 
 use fa3_sys::{Arch, artefact::Unit};
 
+#[path = "../../fa3-tma/examples/src/params.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the owner uses and exports what is not read here")]
+mod examples_params;
+#[path = "../../fa3-tma/examples/table.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the owner uses and exports what is not read here")]
+mod examples_table;
 #[path = "../../fa3-kernels/src/params.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the owner uses and exports what is not read here")]
 mod fa3_kernels_params;
@@ -17,8 +23,8 @@ mod fa3_tma_table;
 
 /// A crate that owns kernels.
 pub(crate) struct KernelCrate {
-    /// The package's name; also its folder.
-    pub(crate) package: &'static str,
+    /// The package's folder in the workspace.
+    pub(crate) folder: &'static str,
     pub(crate) units: Vec<Unit>,
     pub(crate) blocks: Vec<Block>,
 }
@@ -36,13 +42,21 @@ pub(crate) struct Block {
 pub(crate) fn crates() -> Vec<KernelCrate> {
     let layouts = fa3_kernels_params::LAYOUTS.iter();
     let blocks = layouts.map(|layout| Block { name: layout.name, size: layout.size, fields: layout.fields });
+    let layouts = examples_params::LAYOUTS.iter();
+    let examples =
+        layouts.map(|layout| Block { name: layout.name, size: layout.size, fields: layout.fields });
     let tiling = Block {
         name: "Tiling",
         size: size_of::<fa3_tma_params::Tiling>(),
         fields: fa3_tma_params::Tiling::FIELDS,
     };
     vec![
-        KernelCrate { package: "fa3-tma", units: fa3_tma_table::units(), blocks: vec![tiling] },
-        KernelCrate { package: "fa3-kernels", units: fa3_kernels_table::units(), blocks: blocks.collect() },
+        KernelCrate { folder: "fa3-tma", units: fa3_tma_table::units(), blocks: vec![tiling] },
+        KernelCrate { folder: "fa3-kernels", units: fa3_kernels_table::units(), blocks: blocks.collect() },
+        KernelCrate {
+            folder: "fa3-tma/examples",
+            units: examples_table::units(),
+            blocks: examples.collect(),
+        },
     ]
 }

@@ -3,6 +3,7 @@
 mod alone;
 mod capi;
 mod headers;
+#[path = "../../fa3-tma/tests/gpu_nvrtc/nvrtc.rs"]
 mod nvrtc;
 mod suites;
 mod tidy;

@@ -1,7 +1,7 @@
 //! `cargo xtask test-gpu`: the tests that need a GPU, here or packed for a machine with one.
 
-mod bundle;
-mod programs;
+pub(crate) mod bundle;
+pub(crate) mod programs;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -16,8 +16,8 @@ use crate::{cubins, devices, toolkit};
 /// `N passed, N failed`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Run nothing; pack the test programs, the example, the timing server and a `run` script into
-    /// this folder, for a GPU machine without Rust.
+    /// Run nothing; pack the test programs, the benches, the example, the programs that time kernels, the
+    /// scripts that compare with others, and a `run` script into this folder, for a GPU machine without Rust.
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
     /// Run under compute-sanitizer's memcheck (with --bundle: pack compute-sanitizer too).

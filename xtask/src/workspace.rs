@@ -1,5 +1,6 @@
 //! Where things are: the workspace, its packages and their targets, as cargo tells.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,7 +9,7 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::process::{cargo, stdout};
 
-/// The feature of package `fa3` that examples have beyond what they need.
+/// The feature that examples have beyond what they need.
 const EMULATOR: &str = "emu";
 
 #[derive(Debug, Deserialize)]
@@ -27,6 +28,9 @@ pub(crate) struct Package {
     pub(crate) license: Option<String>,
     manifest_path: PathBuf,
     pub(crate) targets: Vec<Target>,
+    features: BTreeMap<String, Vec<String>>,
+    /// The registries that it may go to; all, unless the manifest says.
+    publish: Option<Vec<String>>,
     /// `package.metadata` of the manifest.
     #[serde(default)]
     metadata: serde_json::Value,
@@ -62,28 +66,31 @@ impl Workspace {
         found.ok_or_else(|| Error::Refusal(format!("the workspace has no package `{name}`")))
     }
 
-    /// `cargo run` for an example of package `fa3`, optimised, with the features it asks for and the
-    /// emulator.
-    pub(crate) fn example(&self, name: &str) -> Result<Command> {
-        self.example_command("run", name)
+    /// `cargo run` for an example of a package, optimised, with the features it asks for and, where the
+    /// package has it, the emulator.
+    pub(crate) fn example(&self, package: &str, name: &str) -> Result<Command> {
+        self.example_command("run", package, name)
     }
 
     /// Any cargo command for an example. It keeps the caller's folder: paths among the arguments are
     /// relative to it.
-    pub(crate) fn example_command(&self, subcommand: &str, name: &str) -> Result<Command> {
-        let mut examples = self.package("fa3")?.targets_of("example");
-        let example = examples
+    pub(crate) fn example_command(&self, subcommand: &str, package: &str, name: &str) -> Result<Command> {
+        let owner = self.package(package)?;
+        let example = owner
+            .targets_of("example")
             .find(|example| example.name == name)
-            .ok_or_else(|| Error::Refusal(format!("package `fa3` has no example `{name}`")))?;
-        let mut command = cargo([subcommand, "--release", "--package", "fa3", "--example", name]);
+            .ok_or_else(|| Error::Refusal(format!("package `{package}` has no example `{name}`")))?;
+        let mut command = cargo([subcommand, "--release", "--package", package, "--example", name]);
         command.arg("--manifest-path").arg(self.root.join("Cargo.toml"));
-        command.arg(format!("--features={},{EMULATOR}", example.required_features.join(",")));
+        let mut features = example.required_features.clone();
+        features.extend(owner.features.contains_key(EMULATOR).then(|| EMULATOR.to_owned()));
+        command.arg(format!("--features={}", features.join(",")));
         Ok(command)
     }
 
-    /// The packages that are for others to use: all but this one.
+    /// The packages that are for others to depend on: those that can be published.
     pub(crate) fn libraries(&self) -> impl Iterator<Item = &Package> {
-        self.packages.iter().filter(|package| package.name != env!("CARGO_PKG_NAME"))
+        self.packages.iter().filter(|package| package.publish.as_ref().is_none_or(|to| !to.is_empty()))
     }
 }
 

@@ -64,7 +64,7 @@ fn every_tile_is_in_the_picture() {
     assert_eq!((labels(2).count(), labels(3).count(), labels(4).count()), (24, 6, 6));
     assert_eq!(labels(5).collect::<Vec<_>>(), ["O", "O"]);
     let svg = svg::drawn(&rows, trace.cycles());
-    assert_eq!(svg.matches(">softmax₀<").count(), 2);
+    assert_eq!(svg.matches(">exp₀<").count(), 2);
 }
 
 fn main() {

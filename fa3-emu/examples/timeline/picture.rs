@@ -124,7 +124,7 @@ fn warp(spans: &[Span], softmax: &'static str, tiles: usize) -> Vec<Bar> {
         let bar = match span.activity {
             Activity::Run { special, .. } if special > 16 && tile > 0 => {
                 tile -= 1;
-                Bar::new(span, softmax, format!("softmax{}", subscript(tile)))
+                Bar::new(span, softmax, format!("exp{}", subscript(tile)))
             }
             Activity::Wait(Awaited::Products | Awaited::Copies) => Bar::new(span, "wait-own", ""),
             // Barrier 0 is `__syncthreads`, before the roles part.

@@ -102,7 +102,7 @@ fn a_missing_proxy_fence() {
                 "missing proxy fence: a bulk store's read at shared addresses",
                 "may miss the write by",
                 &format!("warp {} ", other.warp),
-                "math.cuh:",
+                "matrix.cuh:",
                 "fence.proxy.async would do",
             ],
         );

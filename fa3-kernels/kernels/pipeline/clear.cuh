@@ -1,5 +1,7 @@
 // Zeros in rows of a tile in shared memory that TMA does not fill as the products need them.
 #pragma once
+#include <fa3/tma/shared.cuh>
+
 #include "../mma/products.cuh"
 
 namespace fa3 {

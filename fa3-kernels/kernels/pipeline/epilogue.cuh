@@ -4,6 +4,7 @@
 #pragma once
 #include <fa3/tma/fence.cuh>
 #include <fa3/tma/named.cuh>
+#include <fa3/tma/shared.cuh>
 #include <fa3/tma/store.cuh>
 
 #include "../mma/products.cuh"
@@ -63,9 +64,9 @@ __device__ __forceinline__ void store_rows(const ForwardParams& p, u32 shared, c
 }
 
 // Writes the log-sum-exp of this thread's two rows, `row` and `row + 8` of the tile.
-template <i32 TileM, bool Lazy>
+template <i32 TileM>
 __device__ __forceinline__ void write_lse(const ForwardParams& p, const Tile& tile, i32 row,
-                                          const OnlineSoftmax<Lazy>& softmax) {
+                                          const OnlineSoftmax& softmax) {
     if (p.lse == 0 || threadIdx.x % 4 != 0) return;
     float* lse = reinterpret_cast<float*>(p.lse);
     const tma::i64 first_head = static_cast<tma::i64>(tile.batch) * (p.heads * p.pack);

@@ -6,10 +6,14 @@
 // until the consumers have met at the tile's end. The producer comes back to it when it has
 // acquired the stage twice: the second time shows that the consumers have met.
 #pragma once
-#include "../ptx/math.cuh"
+#include <fa3/tma/shared.cuh>
+
 #include "tiles.cuh"
 
 namespace fa3 {
+
+using tma::load_shared;
+using tma::store_shared;
 
 // A tile and the key tiles that it visits.
 struct Work {

@@ -5,6 +5,8 @@
 // 8j + 2·(lane%4) + c (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"): a thread
 // holds parts of two rows, and four neighbouring lanes share them.
 #pragma once
+#include <fa3/tma/convert.cuh>
+
 #include "../ptx/math.cuh"
 
 namespace fa3 {
@@ -13,20 +15,21 @@ constexpr float kNegativeInfinity = -__builtin_huge_valf();
 // What stands for the maximum of a row that has seen no key: its exponentials are 0, not NaN.
 constexpr float kLowest = -0x1.fffffep127f;
 constexpr float kLn2 = 0.693147180559945f;
-// The maximum may lag behind by this many powers of two before O is rescaled: P then stays below
-// 2⁸ and the final division takes the factor out again, exactly.
-constexpr float kLazyPowers = 8.f;
+// Exponentials are taken relative to the maximum of the tiles before, without a look at their own,
+// unless the row would outgrow it by more than this many powers of two. P then stays below 2¹⁵,
+// which both operand types hold with as many digits as 1; the final division takes the factor out
+// again, exactly.
+constexpr float kHeadroom = 15.f;
+constexpr float kLargest = 0x1p15f;
 
 // Accumulator element `i` of a thread is in column first_column() + column_step(i).
 __device__ __forceinline__ i32 first_column() { return 2 * static_cast<i32>(threadIdx.x % 4); }
 __device__ __forceinline__ constexpr i32 column_step(int i) { return i / 4 * 8 + i % 2; }
 
-template <bool Lazy>
 struct OnlineSoftmax {
-    float maximum[2];     // of the scores, scaled, at least kLowest; may lag when Lazy
-    float sum[2];         // this thread's share of the denominator
-    float correction[2];  // what O and sum of earlier tiles are multiplied by
-    float factor[2];      // in the end, what O is multiplied by
+    float maximum[2];  // of the scores, scaled, at least kLowest; may lag by kHeadroom
+    float sum[2];      // this thread's share of the denominator
+    float factor[2];   // in the end, what O is multiplied by
 
     // Masks the keys from `end[r]` on, counted from the tile's first.
     template <int N>
@@ -48,36 +51,29 @@ struct OnlineSoftmax {
         }
     }
 
-    // Turns scores into probabilities relative to the row's maximum so far.
-    template <bool First, int N>
-    __device__ __forceinline__ void step(float (&scores)[N], float scale_log2) {
+    // The probabilities of the first tile, relative to its maximum.
+    template <typename Operand, int N>
+    __device__ __forceinline__ void begin(u32 (&probabilities)[N / 2], const float (&scores)[N],
+                                          float scale_log2) {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-            // Scaled before it is compared: the difference of two maxima has no rounding error that
-            // grows with each tile, and where the maximum stays the correction is exactly one.
-            const float tile_maximum = row_maximum(scores, r) * scale_log2;
-            const float last = First ? kLowest : maximum[r];
-            maximum[r] = Lazy && !First && tile_maximum - last <= kLazyPowers
-                             ? last
-                             : fmaxf(last, tile_maximum);
-            correction[r] = First ? 0.f : exp2_approx(last - maximum[r]);
-            float tile_sum = 0.f;
-#pragma unroll
-            for (int i = 2 * r; i < N; i += 4) {
-                scores[i] = exp2_approx(fmaf(scores[i], scale_log2, -maximum[r]));
-                scores[i + 1] = exp2_approx(fmaf(scores[i + 1], scale_log2, -maximum[r]));
-                tile_sum += scores[i] + scores[i + 1];
-            }
-            sum[r] = First ? tile_sum : fmaf(sum[r], correction[r], tile_sum);
+            maximum[r] = fmaxf(kLowest, row_maximum(scores, r) * scale_log2);
         }
+        exponentials<Operand>(probabilities, sum, scores, scale_log2);
     }
 
-    // Brings O of the earlier tiles to the new maximum.
-    template <int N>
-    __device__ __forceinline__ void rescale(float (&output)[N]) const {
-        if (Lazy && !__any_sync(~0u, correction[0] != 1.f || correction[1] != 1.f)) return;
-#pragma unroll
-        for (int i = 0; i < N; ++i) output[i] *= correction[i / 2 % 2];
+    // The probabilities of a later tile; `output` is O of the tiles before.
+    template <typename Operand, int N, int M>
+    __device__ __forceinline__ void add(u32 (&probabilities)[N / 2], const float (&scores)[N],
+                                        float scale_log2, float (&output)[M]) {
+        float tile_sum[2];
+        exponentials<Operand>(probabilities, tile_sum, scores, scale_log2);
+        if (!__all_sync(~0u, fits(tile_sum[0]) && fits(tile_sum[1]))) {
+            raise(scores, scale_log2, output);
+            exponentials<Operand>(probabilities, tile_sum, scores, scale_log2);
+        }
+        sum[0] += tile_sum[0];
+        sum[1] += tile_sum[1];
     }
 
     // Adds up the four lanes' shares: then the row's denominator is in `sum`, relative to the
@@ -109,6 +105,45 @@ struct OnlineSoftmax {
     }
 
   private:
+    // Also rounded: the accumulator's layout, packed in pairs, is that of a wgmma A operand in
+    // registers (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+    template <typename Operand, int N>
+    __device__ __forceinline__ void exponentials(u32 (&probabilities)[N / 2], float (&tile_sum)[2],
+                                                 const float (&scores)[N], float scale_log2) const {
+        tile_sum[0] = tile_sum[1] = 0.f;
+#pragma unroll
+        for (int i = 0; i < N; i += 2) {
+            const int r = i / 2 % 2;
+            const float even = exp2_approx(fmaf(scores[i], scale_log2, -maximum[r]));
+            const float odd = exp2_approx(fmaf(scores[i + 1], scale_log2, -maximum[r]));
+            probabilities[i / 2] = pack<Operand>(even, odd);
+            tile_sum[r] += even + odd;
+        }
+    }
+
+    // Whether no probability can be beyond the headroom. NaN does not fit.
+    static __device__ __forceinline__ bool fits(float tile_sum) { return tile_sum <= kLargest; }
+
+    // Brings rows that outgrow the headroom, and only those, to their tile's maximum: what a row
+    // becomes does not depend on the other rows of the warp.
+    template <int N, int M>
+    __device__ __forceinline__ void raise(const float (&scores)[N], float scale_log2,
+                                          float (&output)[M]) {
+        float correction[2];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+            // Scaled before it is compared: the difference of two maxima has no rounding error that
+            // grows with each tile, and where the maximum stays the correction is exactly one.
+            const float tile_maximum = row_maximum(scores, r) * scale_log2;
+            const float last = maximum[r];
+            maximum[r] = tile_maximum - last <= kHeadroom ? last : fmaxf(last, tile_maximum);
+            correction[r] = exp2_approx(last - maximum[r]);
+            sum[r] *= correction[r];
+        }
+#pragma unroll
+        for (int i = 0; i < M; ++i) output[i] *= correction[i / 2 % 2];
+    }
+
     template <int N>
     static __device__ __forceinline__ float row_maximum(const float (&scores)[N], int r) {
         // Four independent chains, for their latency.

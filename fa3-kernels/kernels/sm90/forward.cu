@@ -33,10 +33,12 @@ constexpr i32 kConsumers = FA3_CONSUMERS;
 constexpr i32 kTileM = 64 * kConsumers;
 constexpr i32 kTileN = FA3_TILE_N;
 constexpr i32 kStages = FA3_STAGES;
-constexpr bool kLazyRescale = FA3_LAZY_RESCALE;
 constexpr bool kOutputOverQuery = FA3_OUTPUT_OVER_QUERY;
 // With two, the next tile's queries load while this tile's are in use.
 constexpr i32 kQueryStages = FA3_QUERY_STAGES;
+// Products that may still run when the scores are looked at: P·V behind them. With the widest O
+// there are no registers for exponentials beside probabilities that are in use.
+constexpr i32 kAfterScores = kValueDim == 256 ? 0 : 1;
 constexpr i32 kThreads = 128 * (kConsumers + 1);
 // The producer gives up what the consumers take: with 240 registers d128 runs at 674 TFLOP/s on an
 // H200 (16k keys), with 232 at 660. A CTA has the registers that it is launched with:
@@ -171,7 +173,7 @@ struct Consumer {
 
     QueryRing::Cursor query_at;
     KeyRing::Cursor key_at, value_at;
-    OnlineSoftmax<kLazyRescale> softmax;
+    OnlineSoftmax softmax;
     float scores[kTileN / 2];
     u32 probabilities[kTileN / 4];
     float output[kValueDim / 2];
@@ -227,8 +229,7 @@ struct Consumer {
         turns.pass();
         release(rings.keys, key_at);
         edit(j, open, row);
-        softmax.step<true>(scores, p.scale_log2);
-        round_to_operand<Operand>(probabilities, scores);
+        softmax.begin<Operand>(probabilities, scores, p.scale_log2);
     }
 
     // Of the last tile of V, the rows from `own` on are beyond the sequence and may be NaN, which
@@ -251,16 +252,14 @@ struct Consumer {
         values_of_next_stage(keep);
         keep = 1;
         turns.pass();
-        wgmma_wait<1>();
+        wgmma_wait<kAfterScores>();
         settle(scores);
         release(rings.keys, key_at);
         if (Edited) edit(j, open, row);
-        softmax.step<false>(scores, p.scale_log2);
-        wgmma_wait<0>();
+        if (kAfterScores > 0) wgmma_wait<0>();
         settle(output);
         release(rings.values, value_at);
-        round_to_operand<Operand>(probabilities, scores);
-        softmax.rescale(output);
+        softmax.add<Operand>(probabilities, scores, p.scale_log2, output);
     }
 
     __device__ __forceinline__ void last_values(const Tile& tile, i32 row, i32 keep) {

@@ -4,8 +4,9 @@
 //
 // A row of O is the work of neighbouring threads, eight columns each. Every one of them reads all
 // of the row's LSEs: the first brings them into L1.
+#include <fa3/tma/convert.cuh>
+
 #include "../params.cuh"
-#include "../ptx/convert.cuh"
 #include "../ptx/global.cuh"
 #include "../ptx/math.cuh"
 

@@ -1,8 +1,41 @@
 // Calls every function of the headers once, so that compiling this file assembles each of them:
-// a function that nobody calls is parsed and never reaches the assembler. It is not run. The
-// README's kernel is assembled with it.
+// a function that nobody calls is parsed and never reaches the assembler. It is not run. What the
+// README and the guide show is assembled with it.
 #include "fa3/tma/tma.cuh"
 #include "ring.cu"
+
+// Behind the kernel, whose constants they use.
+#include "lanes.cu"
+#include "store.cu"
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+template <typename Operand, int N>
+__device__ __forceinline__ void multiply(u32 tile, uint4 words) {
+    const u64 a = Descriptor<128>::at(Descriptor<128>::low(tile, 0), 32);
+    const u64 b = Descriptor<64>::at(Descriptor<64>::low(tile, 512), 0);
+    float d[N / 2];
+    wgmma_fence();
+    Wgmma<Operand, N>::from_shared(d, a, b, 0);
+    Wgmma<Operand, N>::from_registers(d, words.x, words.y, words.z, words.w, b, 1);
+    wgmma_commit();
+    wgmma_wait<0>();
+    settle(d);
+    store_matrices(tile, pack<Operand>(d[0], d[1]), pack<Operand>(d[2], d[3]), 0, 0);
+}
+
+template <typename Operand>
+__device__ __forceinline__ void multiply(u32 tile, uint4 words) {
+    multiply<Operand, 64>(tile, words);
+    multiply<Operand, 80>(tile, words);
+    multiply<Operand, 96>(tile, words);
+    multiply<Operand, 112>(tile, words);
+    multiply<Operand, 128>(tile, words);
+    multiply<Operand, 160>(tile, words);
+    multiply<Operand, 176>(tile, words);
+    multiply<Operand, 192>(tile, words);
+    multiply<Operand, 256>(tile, words);
+}
+#endif
 
 // Compiled for as many registers as setmaxnreg takes, see registers.cuh.
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -40,6 +73,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     load_tile(tile, m, bar, c, c, c, c, first);
     load_tile(tile, m, bar, c, c, c, c, c, normal);
     load_bulk(tile, out, 16, bar);
+    load_rows(Ring<STAGES>(bar), {}, tile, out, n, 16);
 
     load_tile_multicast(tile, m, bar, mask, c);
     load_tile_multicast(tile, m, bar, mask, c, c);
@@ -63,6 +97,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     store_tile(m, tile, c, c, c, c);
     store_tile(m, tile, c, c, c, c, c);
     store_bulk(out, tile, 16);
+    store_turn(tile, c, out, n == 0, 256, [&](u32 to) { store_shared(to, uint4{n, n, n, n}); });
     store_commit();
     store_wait_read<1>();
     store_wait<0>();
@@ -110,6 +145,19 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         ring.release_remote(at, n);
         at.advance();
     }
+
+    uint4 words = load_shared(tile);
+    words.w += load_matrices_transposed(tile).x + static_cast<u32>(load_shared_f32x2(tile).y);
+    store_shared(tile, words);
+    float low, high, other_low, other_high;
+    unpack<Bf16>(words.x, low, high);
+    unpack<F16>(words.y, other_low, other_high);
+    store_matrices(tile + Panels<96>::offset(n, n, 64), pack<Bf16>(low, high),
+                   pack<F16>(other_low, other_high), words.z, words.w);
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    multiply<Bf16>(tile, words);
+    multiply<F16>(tile, words);
+#endif
 
     dependency_wait();
     launch_dependents();

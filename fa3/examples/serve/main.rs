@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! asked:    {"op": "fwd", "dtype": "bf16", "b": 1, "sq": 4096, "sk": 4096, "hq": 16, "hk": 16,
-//!            "d": 128, "dv": 128, "causal": false, "window": null, "lens": null, "mode": "bf16",
+//!            "d": 128, "dv": 128, "causal": false, "window": null, "lens": null,
 //!            "warmup_ms": 150, "measure_ms": 100}
 //! answered: {"ms": …, "err": …}, or {"error": "why"}
 //! ```
@@ -15,10 +15,22 @@
 //! f64 over 64 sampled rows of the output, computed after the timing. Inputs are standard normal,
 //! fresh for each request. The device, its kernels and its memory are kept between requests.
 //!
+//! Op "ceiling" times a loop of matrix products alone, whose speed no attention kernel exceeds:
+//!
+//! ```text
+//! asked:    {"op": "ceiling", "name": "d128", "warmup_ms": 150, "measure_ms": 100}
+//! answered: {"ms": …, "flops": …}, or {"error": "why"}
+//! ```
+//!
+//! `name` is that of one of `fa3_tma_examples::CEILINGS`, `flops` the operations of one call.
+//!
 //! `cargo run --release --example serve` (with `--device N` for another GPU than the first).
 
 #![allow(clippy::print_stdout)]
 
+mod ceiling;
+#[path = "../../../fa3-sys/timing/median.rs"]
+mod median;
 mod random;
 mod request;
 mod session;
@@ -29,7 +41,7 @@ use std::io::{BufRead, Write, stdin, stdout};
 use clap::Parser;
 use serde_json::json;
 
-use request::Request;
+use request::Asked;
 use session::Session;
 
 /// Times attention for another program, by requests on standard input.
@@ -50,14 +62,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let answer = session.as_mut().map_err(|error| error.to_string()).and_then(|session| {
-            let request = Request::parse(&line)?;
-            session.time(&request).map_err(|error| error.to_string())
+            let answer = match Asked::parse(&line)? {
+                Asked::Attention(request) => {
+                    session.time(&request).map(|timed| json!({"ms": timed.ms, "err": timed.error}))
+                }
+                Asked::Ceiling(request) => {
+                    session.ceiling(&request).map(|timed| json!({"ms": timed.ms, "flops": timed.flops}))
+                }
+            };
+            answer.map_err(|error| error.to_string())
         });
-        let answer = match answer {
-            Ok(timed) => json!({"ms": timed.ms, "err": timed.error}),
-            Err(why) => json!({"error": why}),
-        };
-        println!("{answer}");
+        println!("{}", answer.unwrap_or_else(|why| json!({"error": why})));
         stdout().flush()?;
     }
     Ok(())

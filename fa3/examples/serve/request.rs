@@ -4,6 +4,43 @@ use fa3::{DType, Options, Problem, Sequences, Sizes, Window};
 use serde::Deserialize;
 
 /// One line of the protocol.
+#[derive(Debug)]
+pub enum Asked {
+    /// To time attention.
+    Attention(Request),
+    /// To time a loop of matrix products.
+    Ceiling(CeilingRequest),
+}
+
+impl Asked {
+    /// Reads a line.
+    pub fn parse(line: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Op {
+            op: String,
+        }
+        let op: Result<Op, _> = serde_json::from_str(line);
+        let asked = match op {
+            Ok(Op { op }) if op == "ceiling" => serde_json::from_str(line).map(Self::Ceiling),
+            Ok(_) => serde_json::from_str(line).map(Self::Attention),
+            Err(error) => Err(error),
+        };
+        asked.map_err(|error| format!("not a request: {error}"))
+    }
+}
+
+/// A loop of matrix products.
+#[derive(Debug, Deserialize)]
+pub struct CeilingRequest {
+    /// Its name in `fa3_tma_examples::CEILINGS`.
+    pub name: String,
+    /// How long to call before measuring, in milliseconds.
+    pub warmup_ms: f64,
+    /// How long to measure, in milliseconds.
+    pub measure_ms: f64,
+}
+
+/// Attention.
 #[derive(Debug, Deserialize)]
 pub struct Request {
     op: String,
@@ -26,11 +63,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads a line.
-    pub fn parse(line: &str) -> Result<Self, String> {
-        serde_json::from_str(line).map_err(|error| format!("not a request: {error}"))
-    }
-
     /// Where each sequence of a packed batch begins and ends; `None` for a dense one.
     pub fn offsets(&self) -> Result<Option<Vec<i32>>, String> {
         let Some(lens) = &self.lens else { return Ok(None) };
@@ -95,9 +127,25 @@ mod tests {
     fn request(op: &str, lens: &str) -> Request {
         let line = format!(
             r#"{{"op": "{op}", "dtype": "bf16", "b": 3, "sq": 7, "sk": 7, "hq": 4, "hk": 2, "d": 64, "dv": 64,
-                "causal": true, "window": [15, -1], "lens": {lens}, "mode": "bf16", "warmup_ms": 1, "measure_ms": 1}}"#
+                "causal": true, "window": [15, -1], "lens": {lens}, "warmup_ms": 1, "measure_ms": 1}}"#
         );
-        Request::parse(&line).unwrap()
+        match Asked::parse(&line).unwrap() {
+            Asked::Attention(request) => request,
+            asked => panic!("{asked:?}"),
+        }
+    }
+
+    #[test]
+    fn a_ceiling_has_a_name_and_a_regime() {
+        let line = |rest| format!(r#"{{"op": "ceiling", "warmup_ms": 150, "measure_ms": 100.5{rest}}}"#);
+        let asked = Asked::parse(&line(r#", "name": "d64""#));
+        let Ok(Asked::Ceiling(CeilingRequest { name, warmup_ms, measure_ms })) = asked else {
+            panic!("{asked:?}")
+        };
+        assert_eq!((name.as_str(), warmup_ms, measure_ms), ("d64", 150.0, 100.5));
+        let error = Asked::parse(&line("")).unwrap_err();
+        assert!(error.contains("not a request: missing field `name`"), "{error}");
+        assert!(Asked::parse("{}").unwrap_err().contains("missing field `op`"));
     }
 
     #[test]

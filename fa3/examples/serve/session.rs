@@ -9,13 +9,16 @@ use fa3::{
     Backend, Binding, Buffer, CudaBackend, DType, Element, Operands, Plan, Problem, StreamHandle, Tensor,
     TensorSpec, Workspace,
 };
-use fa3_sys::driver::{Event, GraphExec, Stream};
+use fa3_sys::driver::{GraphExec, Stream};
 use half::{bf16, f16};
 
+use crate::ceiling::{self, TimedCeiling};
+use crate::median::{median_ms, milliseconds};
 use crate::random::normal;
-use crate::request::Request;
+use crate::request::{CeilingRequest, Request};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+/// What may fail in several libraries.
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Calls shorter than this are timed as replays of a graph, so that submitting does not count.
 const GRAPH_BELOW_MS: f64 = 0.1;
@@ -33,7 +36,6 @@ pub struct Timed {
 
 /// The GPU with its stream and memory.
 pub struct Session {
-    cuda: Arc<CudaBackend>,
     backend: Arc<dyn Backend>,
     stream: Stream,
     /// For Q, K, V, O, the LSE and offsets, grown as needed.
@@ -44,11 +46,11 @@ pub struct Session {
 impl Session {
     /// Opens a GPU.
     pub fn open(ordinal: u32) -> Outcome<Self> {
-        let cuda = Arc::new(CudaBackend::open(ordinal)?);
-        let backend: Arc<dyn Backend> = Arc::clone(&cuda) as _;
+        let cuda = CudaBackend::open(ordinal)?;
         let stream = Stream::new(cuda.context())?;
+        let backend: Arc<dyn Backend> = Arc::new(cuda);
         let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as u64;
-        Ok(Self { cuda, backend, stream, buffers: Vec::new(), seed })
+        Ok(Self { backend, stream, buffers: Vec::new(), seed })
     }
 
     /// Times one request and checks its output.
@@ -58,6 +60,12 @@ impl Session {
             DType::F16 => self.time_typed::<f16>(request, &problem),
             _ => self.time_typed::<bf16>(request, &problem),
         }
+    }
+
+    /// Times a loop of matrix products.
+    pub fn ceiling(&mut self, request: &CeilingRequest) -> Outcome<TimedCeiling> {
+        self.seed = self.seed.wrapping_add(1 << 32);
+        ceiling::time(&self.stream, request, self.seed)
     }
 
     fn time_typed<T: Element>(&mut self, request: &Request, problem: &Problem) -> Outcome<Timed> {
@@ -116,8 +124,7 @@ impl Session {
         StreamHandle::from_raw(self.stream.raw())
     }
 
-    /// The median time of one call: warmed up in batches of four calls between synchronisations,
-    /// then timed by events around each.
+    /// The median time of one call, short ones as replays of a graph.
     fn measure(&self, binding: &Binding, request: &Request) -> Outcome<f64> {
         let mut call = Call { binding, stream: &self.stream, graph: None };
         call.run()?;
@@ -128,28 +135,7 @@ impl Session {
         if milliseconds(start) / 4.0 < GRAPH_BELOW_MS {
             call.capture()?;
         }
-        let start = Instant::now();
-        let mut calls = 0u32;
-        while milliseconds(start) < request.warmup_ms || calls < 3 {
-            (0..4).try_for_each(|_| call.run())?;
-            calls += 4;
-            self.synchronize()?;
-        }
-        let each = milliseconds(start) / f64::from(calls);
-        let repetitions = (request.measure_ms / each).clamp(10.0, 2000.0) as usize;
-        let event = || Event::with_timing(self.cuda.context());
-        let events = (0..repetitions).map(|_| Ok((event()?, event()?)));
-        let events = events.collect::<Outcome<Vec<_>>>()?;
-        for (start, end) in &events {
-            start.record(&self.stream)?;
-            call.run()?;
-            end.record(&self.stream)?;
-        }
-        self.synchronize()?;
-        let times = events.iter().map(|(start, end)| Ok(end.elapsed_ms_since(start)?));
-        let mut times = times.collect::<Outcome<Vec<f32>>>()?;
-        times.sort_by(f32::total_cmp);
-        Ok(f64::from(times[times.len() / 2]))
+        median_ms(&self.stream, request.warmup_ms, request.measure_ms, || call.run())
     }
 
     fn synchronize(&self) -> Outcome<()> {
@@ -194,10 +180,6 @@ impl Session {
 fn locate(token: usize, offsets: &[i32]) -> (usize, usize) {
     let begun = offsets.partition_point(|&begin| begin as usize <= token);
     (begun - 1, token - offsets[begun - 1] as usize)
-}
-
-fn milliseconds(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64() * 1e3
 }
 
 /// One call, submitted as itself or as the replay of a graph.

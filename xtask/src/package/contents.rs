@@ -19,7 +19,7 @@ const ARTEFACTS: &str = "artifacts/";
 
 /// What is wrong with a package of that size.
 pub(super) fn violations(package: &str, bytes: u64, files: &Files) -> Vec<String> {
-    let owner = tables::crates().into_iter().find(|owner| owner.package == package);
+    let owner = tables::crates().into_iter().find(|owner| owner.folder == package);
     let carried = owner.as_ref().map(artefacts).unwrap_or_default();
     let sources = owner.iter().flat_map(|owner| owner.units.iter().map(|unit| unit.source.to_owned()));
     let needed = NEEDED.map(str::to_owned).into_iter().chain(sources).chain(carried.iter().cloned());
@@ -106,7 +106,7 @@ mod tests {
 
     /// All that `fa3-kernels` has to carry.
     fn kernels() -> Files {
-        let owner = tables::crates().into_iter().find(|owner| owner.package == "fa3-kernels").unwrap();
+        let owner = tables::crates().into_iter().find(|owner| owner.folder == "fa3-kernels").unwrap();
         let mut files = plain();
         files.extend(with(artefacts(&owner)));
         files.extend(with(owner.units.iter().map(|unit| unit.source.to_owned())));

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::process::output;
 use crate::tally::Tally;
 use crate::test::test_command;
+use crate::toolkit;
 use crate::workspace::Workspace;
 
 /// A program that uses one crate.
@@ -100,6 +101,7 @@ pub(super) fn run(workspace: &Workspace, machine: &Machine) -> Result<Tally> {
     for case in CASES {
         tally += use_crate(workspace, machine, case)?;
     }
+    tally += compile_headers(workspace, machine)?;
     for package in workspace.libraries() {
         let used = CASES.iter().any(|case| case.package == package.name);
         if !used {
@@ -125,6 +127,21 @@ fn use_crate(workspace: &Workspace, machine: &Machine, case: &Case) -> Result<Ta
     }
     tally += Tally::of(found.is_empty());
     Ok(tally)
+}
+
+/// The one program whose build script has nvcc: it finds the headers of the packed `fa3-tma` and compiles
+/// the kernel of its README with them.
+fn compile_headers(workspace: &Workspace, machine: &Machine) -> Result<Tally> {
+    println!("\n-- headers-of-fa3-tma: fa3-tma, with nvcc");
+    let folder = machine.dependant(workspace, "headers-of-fa3-tma", ("fa3-tma", ""), "")?;
+    write(&folder.join("build.rs"), include_str!("../../outside/fa3_tma_nvcc/build.rs"))?;
+    write(&folder.join("rows.cu"), include_str!("../../../fa3-tma/tests/device/ring.cu"))?;
+    write(&folder.join("tests/program.rs"), include_str!("../../outside/fa3_tma_nvcc/program.rs"))?;
+    let mut test = machine.cargo(&folder, &["test", "--quiet", "--test", "program"]);
+    // A compiler that is named without its folder is on PATH.
+    test.env("NVCC", toolkit::find(workspace)?.nvcc)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    test_command(test)
 }
 
 /// Those of `forbidden` that a list of packages, one a line, begins a line with.

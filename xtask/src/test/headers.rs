@@ -29,12 +29,18 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
     fs::create_dir_all(&scratch).at(&scratch)?;
 
     let mut tally = Tally::default();
-    let nvrtc = Nvrtc::load(&toolkit.nvrtc(workspace)?)?;
+    let refused = |why| Error::Answer { program: "NVRTC".to_owned(), why };
+    let nvrtc = Nvrtc::load(&toolkit.nvrtc(workspace)?).map_err(refused)?;
     println!("NVRTC {}.{}, {} headers", nvrtc.version.0, nvrtc.version.1, headers.len());
     for arch in Arch::ALL {
         for header in &headers {
             let source = format!("#include <{header}>\nextern \"C\" __global__ void k() {{}}\n");
-            let result = nvrtc.compile(&source, arch, &include);
+            let options = [
+                &format!("--gpu-architecture={}", arch.target()),
+                "--std=c++17",
+                &format!("--include-path={}", include.display()),
+            ];
+            let result = nvrtc.compile(&source, &[], &options).map(drop).map_err(refused);
             tally += report(result, &format!("{header} with NVRTC for {arch}"));
         }
     }

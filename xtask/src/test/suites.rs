@@ -52,21 +52,28 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     ]))
 }
 
-/// Unit, integration and documentation tests, with the default features, the emulator, the shared cases and
-/// the C API.
+/// Unit, integration and documentation tests, with the default features, the emulator, the shared cases,
+/// the C API and the launches of fa3-tma's examples.
 pub(crate) fn tests(workspace: &Workspace) -> Result<Tally> {
     test_command(workspace.cargo([
         "test",
         "--workspace",
         "--no-fail-fast",
         "--features",
-        "fa3/testing,fa3/emu,fa3/capi",
+        "fa3/testing,fa3/emu,fa3/capi,fa3-tma-examples/driver",
     ]))
 }
 
 pub(crate) fn docs(workspace: &Workspace) -> Result<Tally> {
-    let mut document =
-        workspace.cargo(["doc", "--workspace", "--no-deps", "--exclude", "xtask", "--features", "fa3/emu"]);
+    let mut document = workspace.cargo([
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--exclude",
+        "xtask",
+        "--features",
+        "fa3/emu,fa3-tma-examples/driver",
+    ]);
     document.env("RUSTDOCFLAGS", "-D warnings");
     command(document)
 }

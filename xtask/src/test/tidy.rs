@@ -98,7 +98,7 @@ fn tables(files: &[File]) -> Vec<String> {
     let crates = tables::crates();
     let listed: Vec<String> = crates
         .iter()
-        .flat_map(|owner| owner.units.iter().map(|unit| format!("{}/{}", owner.package, unit.source)))
+        .flat_map(|owner| owner.units.iter().map(|unit| format!("{}/{}", owner.folder, unit.source)))
         .collect();
     let is_kernel = |path: &str| path.ends_with(".cu") && path.contains("/kernels/");
     let unlisted = files.iter().filter(|file| is_kernel(&file.path) && !listed.contains(&file.path));

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::programs::{self, Program};
+use crate::bench::compare;
 use crate::capi;
 use crate::error::{At, Error, Result};
 use crate::process;
@@ -28,8 +29,10 @@ pub(super) const MEMCHECK: [&str; 10] = [
     "application-only",
 ];
 
-/// What is packed beside the tests: the main job and the timing server.
-const EXAMPLES: [&str; 2] = ["attention", "serve"];
+/// What is packed beside the tests: the main job and the programs that time kernels for others.
+const EXAMPLES: [(&str, &str); 3] = [("fa3", "attention"), ("fa3", "serve"), ("fa3-tma-examples", "timing")];
+/// Asks the last of them, and torch.
+const BESIDE_TORCH: (&str, &str) = ("fa3-tma-examples", "beside_torch.py");
 /// Attention on torch tensors through the C library.
 const PYTHON: &str = "torch_ctypes.py";
 const SCRIPT: &str = include_str!("run.sh");
@@ -37,24 +40,23 @@ const SCRIPT: &str = include_str!("run.sh");
 const MARK: &str = "run";
 
 pub(super) fn pack(workspace: &Workspace, folder: &Path, sanitize: bool) -> Result<()> {
-    if folder.exists() {
-        let empty = fs::read_dir(folder).at(folder)?.next().is_none();
-        if !empty && !folder.join(MARK).is_file() {
-            return Err(Error::Refusal(format!(
-                "{} exists and is no bundle; name an empty or a new folder",
-                folder.display()
-            )));
+    clear(folder, MARK)?;
+    for (name, programs) in
+        [("tests", programs::tests(workspace)?), ("benches", programs::benches(workspace)?)]
+    {
+        let to = folder.join(name);
+        fs::create_dir_all(&to).at(&to)?;
+        for program in programs {
+            add(&program, &to.join(&program.name))?;
         }
-        fs::remove_dir_all(folder).at(folder)?;
     }
-    let tests = folder.join("tests");
-    fs::create_dir_all(&tests).at(&tests)?;
-    for program in programs::tests(workspace)? {
-        add(&program, &tests.join(&program.name))?;
+    for (package, name) in EXAMPLES {
+        add(&programs::example(workspace, package, name)?, &folder.join(name))?;
     }
-    for name in EXAMPLES {
-        add(&programs::example(workspace, name)?, &folder.join(name))?;
-    }
+    let (package, name) = BESIDE_TORCH;
+    let script = workspace.package(package)?.root().join(name);
+    fs::copy(&script, folder.join(name)).at(&script)?;
+    compare::pack_scripts(folder)?;
     pack_c(workspace, &folder.join("capi"))?;
     if sanitize {
         pack_sanitizer(workspace, &folder.join("sanitizer.tar.gz"))?;
@@ -70,8 +72,23 @@ pub(super) fn pack(workspace: &Workspace, folder: &Path, sanitize: bool) -> Resu
     Ok(())
 }
 
+/// Deletes a folder, if it is empty or an earlier bundle, which has `mark`.
+pub(crate) fn clear(folder: &Path, mark: &str) -> Result<()> {
+    if folder.exists() {
+        let empty = fs::read_dir(folder).at(folder)?.next().is_none();
+        if !empty && !folder.join(mark).is_file() {
+            return Err(Error::Refusal(format!(
+                "{} exists and is no bundle; name an empty or a new folder",
+                folder.display()
+            )));
+        }
+        fs::remove_dir_all(folder).at(folder)?;
+    }
+    Ok(())
+}
+
 /// Copies a program and strips its symbols.
-fn add(program: &Program, to: &Path) -> Result<()> {
+pub(crate) fn add(program: &Program, to: &Path) -> Result<()> {
     fs::copy(&program.path, to).at(&program.path)?;
     let mut command = Command::new("strip");
     command.arg(to);

@@ -13,45 +13,58 @@ use crate::workspace::{Package, Workspace};
 const FEATURE: &str = "gpu-tests";
 
 /// A program that was built.
-pub(super) struct Program {
+pub(crate) struct Program {
     /// Package and target: `fa3-forward`.
     pub(super) name: String,
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Where cargo would run it.
     pub(super) folder: PathBuf,
 }
 
 /// The test programs that need a GPU, of every package, optimised.
 pub(super) fn tests(workspace: &Workspace) -> Result<Vec<Program>> {
+    gpu_targets(workspace, "test")
+}
+
+/// The benches that need a GPU, of every package.
+pub(super) fn benches(workspace: &Workspace) -> Result<Vec<Program>> {
+    gpu_targets(workspace, "bench")
+}
+
+/// The targets of a kind that are behind the feature.
+fn gpu_targets(workspace: &Workspace, kind: &'static str) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for package in &workspace.packages {
         let needs_gpu = package
-            .targets_of("test")
-            .filter(|test| test.required_features.iter().any(|found| found == FEATURE));
-        let names: Vec<&str> = needs_gpu.map(|test| test.name.as_str()).collect();
+            .targets_of(kind)
+            .filter(|target| target.required_features.iter().any(|found| found == FEATURE));
+        let names: Vec<&str> = needs_gpu.map(|target| target.name.as_str()).collect();
         if names.is_empty() {
             continue;
         }
-        let mut command =
-            workspace.cargo(["test", "--release", "--no-run", "--message-format=json-render-diagnostics"]);
+        let mut command = workspace.cargo([
+            kind,
+            "--profile=release",
+            "--no-run",
+            "--message-format=json-render-diagnostics",
+        ]);
         command.args(["--package", &package.name, "--features", FEATURE]);
-        command.args(names.iter().map(|name| format!("--test={name}")));
+        command.args(names.iter().map(|name| format!("--{kind}={name}")));
         programs.extend(build(package, command)?);
     }
     if programs.is_empty() {
         return Err(Error::Refusal(format!(
-            "no package has a test target with required-features = [\"{FEATURE}\"]"
+            "no package has a {kind} target with required-features = [\"{FEATURE}\"]"
         )));
     }
     Ok(programs)
 }
 
-/// An example of package `fa3`, optimised.
-pub(super) fn example(workspace: &Workspace, name: &str) -> Result<Program> {
-    let package = workspace.package("fa3")?;
-    let mut command = workspace.example_command("build", name)?;
+/// An example, optimised.
+pub(crate) fn example(workspace: &Workspace, package: &str, name: &str) -> Result<Program> {
+    let mut command = workspace.example_command("build", package, name)?;
     command.arg("--message-format=json-render-diagnostics");
-    let mut programs = build(package, command)?;
+    let mut programs = build(workspace.package(package)?, command)?;
     programs
         .pop()
         .ok_or_else(|| Error::Answer { program: "cargo build".into(), why: format!("it built no {name}") })

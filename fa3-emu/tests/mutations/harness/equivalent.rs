@@ -15,6 +15,13 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule {
+        kind: Kind::Commit,
+        edits: &["dropped"],
+        matches: awaited_with_the_next_group,
+        why: "its products join those of the next commit, and a wait for all follows that one (PTX ISA, \
+              \"wgmma.commit_group\")",
+    },
+    Rule {
         kind: Kind::Descriptor,
         edits: &["B leading offset + 1"],
         matches: |kernel, at| one_pattern_wide(&kernel[at]),
@@ -72,6 +79,16 @@ pub fn equivalence(text: &str, mutant: &Mutant<'_>) -> Option<&'static str> {
         .iter()
         .position(|one| text.get(one.span.clone()) == Some(mutant.before()) && one.line == mutant.line)?;
     rules.find(|rule| (rule.matches)(&instructions, at)).map(|rule| rule.why)
+}
+
+/// The next two commits and waits are a commit and a wait for all.
+fn awaited_with_the_next_group(kernel: &[Instruction<'_>], at: usize) -> bool {
+    let mut groups = kernel[at + 1..].iter().filter(|one| {
+        one.opcode.starts_with("wgmma.commit_group") || one.opcode.starts_with("wgmma.wait_group")
+    });
+    kernel[at].opcode.starts_with("wgmma.commit_group")
+        && groups.next().is_some_and(|next| next.opcode.starts_with("wgmma.commit_group"))
+        && groups.next().is_some_and(|wait| wait.operands == [Operand::Integer(0)])
 }
 
 /// B lies MN-major, and N is at most the 64 elements of a pattern.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "fa3/tma/cluster.cuh"
+#include "fa3/tma/convert.cuh"
 #include "fa3/tma/elect.cuh"
 #include "fa3/tma/fence.cuh"
 #include "fa3/tma/load.cuh"
+#include "fa3/tma/matrix.cuh"
 #include "fa3/tma/mbarrier.cuh"
 #include "fa3/tma/multicast.cuh"
 #include "fa3/tma/named.cuh"
@@ -12,5 +14,7 @@
 #include "fa3/tma/reduce.cuh"
 #include "fa3/tma/registers.cuh"
 #include "fa3/tma/ring.cuh"
+#include "fa3/tma/shared.cuh"
 #include "fa3/tma/store.cuh"
 #include "fa3/tma/types.cuh"
+#include "fa3/tma/wgmma.cuh"

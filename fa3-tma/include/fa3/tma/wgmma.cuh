@@ -1,16 +1,11 @@
-// Warpgroup matrix multiply-accumulate, one instruction a function (PTX ISA, "Asynchronous
+// Warpgroup matrix multiply-accumulate of SM90, one instruction a function (PTX ISA, "Asynchronous
 // Warpgroup Level Matrix Instructions"). Accumulators are f32, operands 16 bits wide.
 #pragma once
-#include <fa3/tma/types.cuh>
 
-namespace fa3 {
+#include "fa3/tma/convert.cuh"
+#include "fa3/tma/types.cuh"
 
-using tma::i32;
-using tma::u32;
-using tma::u64;
-
-struct F16 {};
-struct Bf16 {};
+namespace fa3::tma {
 
 // Orders register accesses of this warpgroup before the wgmma that follow (wgmma.fence).
 __device__ __forceinline__ void wgmma_fence() {
@@ -58,10 +53,13 @@ struct Descriptor {
     }
 };
 
-// `Wgmma<Operand, N>` multiplies 64×16 by 16×N into this warpgroup's 64×N accumulator.
-//   scores(d, a, b, keep): A and B from shared memory, both K-major.
-//   values(d, a0..a3, b, keep): A from registers, B MN-major.
-// `keep` zero starts the accumulator from zero.
+// `Wgmma<Operand, N>` multiplies 64×16 by 16×N into this warpgroup's 64×N accumulator. In a K-major
+// operand the contraction runs along rows of shared memory, in an MN-major one down its columns.
+//   from_shared(d, a, b, keep): A and B from shared memory, both K-major.
+//   from_registers(d, a0..a3, b, keep): A from registers, B MN-major.
+// `keep` zero starts the accumulator from zero. Thread t of the warpgroup holds, in element
+// 4j + 2r + c, row 16·(t/32) + t%32/4 + 8r and column 8j + 2·(t%4) + c (PTX ISA, "Register
+// Fragments for wgmma.mma_async.m64nNk16").
 template <typename Operand, int N>
 struct Wgmma;
 
@@ -92,25 +90,26 @@ struct Wgmma;
 #define FA3_R128 FA3_R120 ",%120,%121,%122,%123,%124,%125,%126,%127"
 
 // R accumulator registers; i0 to i5 are the operand numbers R to R + 5.
-#define FA3_WGMMA(OPERAND, TYPE, N, R, i0, i1, i2, i3, i4, i5)                                 \
-    template <>                                                                                \
-    struct Wgmma<OPERAND, N> {                                                                 \
-        static __device__ __forceinline__ void scores(float (&d)[R], u64 a, u64 b, i32 keep) { \
-            asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i2                                 \
-                         ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE  \
-                         " {" FA3_R##R "}, %" #i0 ", %" #i1 ", p, 1, 1, 0, 0;}"                \
-                         : FA3_D##R(d, 0)                                                      \
-                         : "l"(a), "l"(b), "r"(keep));                                         \
-        }                                                                                      \
-        static __device__ __forceinline__ void values(float (&d)[R], u32 a0, u32 a1, u32 a2,   \
-                                                      u32 a3, u64 b, i32 keep) {               \
-            asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i5                                 \
-                         ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE  \
-                         " {" FA3_R##R "}, {%" #i0 ",%" #i1 ",%" #i2 ",%" #i3 "}, %" #i4       \
-                                       ", p, 1, 1, 1;}"                                        \
-                         : FA3_D##R(d, 0)                                                      \
-                         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(keep));             \
-        }                                                                                      \
+#define FA3_WGMMA(OPERAND, TYPE, N, R, i0, i1, i2, i3, i4, i5)                                   \
+    template <>                                                                                  \
+    struct Wgmma<OPERAND, N> {                                                                   \
+        static __device__ __forceinline__ void from_shared(float (&d)[R], u64 a, u64 b,          \
+                                                           i32 keep) {                           \
+            asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i2                                   \
+                         ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE    \
+                         " {" FA3_R##R "}, %" #i0 ", %" #i1 ", p, 1, 1, 0, 0;}"                  \
+                         : FA3_D##R(d, 0)                                                        \
+                         : "l"(a), "l"(b), "r"(keep));                                           \
+        }                                                                                        \
+        static __device__ __forceinline__ void from_registers(float (&d)[R], u32 a0, u32 a1,     \
+                                                              u32 a2, u32 a3, u64 b, i32 keep) { \
+            asm volatile("{.reg .pred p; setp.ne.b32 p, %" #i5                                   \
+                         ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE    \
+                         " {" FA3_R##R "}, {%" #i0 ",%" #i1 ",%" #i2 ",%" #i3 "}, %" #i4         \
+                                       ", p, 1, 1, 1;}"                                          \
+                         : FA3_D##R(d, 0)                                                        \
+                         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(keep));               \
+        }                                                                                        \
     };
 #define FA3_WGMMA_BOTH(N, R, i0, i1, i2, i3, i4, i5)    \
     FA3_WGMMA(F16, "f16", N, R, i0, i1, i2, i3, i4, i5) \
@@ -126,4 +125,7 @@ FA3_WGMMA_BOTH(176, 88, 88, 89, 90, 91, 92, 93)
 FA3_WGMMA_BOTH(192, 96, 96, 97, 98, 99, 100, 101)
 FA3_WGMMA_BOTH(256, 128, 128, 129, 130, 131, 132, 133)
 
-}  // namespace fa3
+#undef FA3_WGMMA_BOTH
+#undef FA3_WGMMA
+
+}  // namespace fa3::tma
