@@ -8,7 +8,7 @@ mod table;
 #[cfg(feature = "kernels")]
 use fa3_sys::{
     Arch,
-    artefact::{Unit, embed, source_roots},
+    artefact::{Unit, build_script},
 };
 
 #[cfg(not(feature = "kernels"))]
@@ -17,26 +17,16 @@ fn main() {
 }
 
 #[cfg(feature = "kernels")]
-#[expect(clippy::print_stderr, reason = "build scripts say on standard error why they fail")]
 fn main() -> std::process::ExitCode {
-    let root = export();
-    println!("cargo::rerun-if-changed=table.rs");
-    match embed(&root, &source_roots(&root, &[]), &table::units()) {
-        Ok(_) => std::process::ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            std::process::ExitCode::FAILURE
-        }
-    }
+    export();
+    build_script(&table::units(), &[])
 }
 
-/// `DEP_FA3_TMA_INCLUDE` for build scripts of crates that depend on this one. Returns this crate's
-/// folder.
-fn export() -> std::path::PathBuf {
+/// `DEP_FA3_TMA_INCLUDE` for build scripts of crates that depend on this one.
+fn export() {
     let root = std::path::PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo::metadata=include={}", root.join("include").display());
     println!("cargo::rerun-if-changed=build.rs");
     // Dependants compile the headers: their build scripts run again when this one does.
     println!("cargo::rerun-if-changed=include");
-    root
 }

@@ -1,39 +1,7 @@
 //! Parameter blocks: the Rust structures are the source, and the build step turns their layouts
 //! into assertions that the device code compiles against.
 
-/// The layout of a parameter block, for the device side's assertions.
-#[derive(Clone, Copy, Debug)]
-pub struct BlockLayout {
-    /// The structure's name, the same in the device code's namespace `fa3`.
-    pub name: &'static str,
-    /// Its size in bytes.
-    pub size: usize,
-    /// Each field's name, offset and size in bytes.
-    pub fields: &'static [(&'static str, usize, usize)],
-}
-
-macro_rules! parameter_block {
-    (
-        $(#[$meta:meta])*
-        $name:ident { $( $(#[$field_meta:meta])* $field:ident: $type:ty, )* }
-    ) => {
-        $(#[$meta])*
-        #[repr(C)]
-        #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-        pub struct $name {
-            $( $(#[$field_meta])* pub $field: $type, )*
-        }
-
-        impl $name {
-            /// The layout that the device code is checked against.
-            pub const LAYOUT: BlockLayout = BlockLayout {
-                name: stringify!($name),
-                size: size_of::<$name>(),
-                fields: &[ $( (stringify!($field), core::mem::offset_of!($name, $field), size_of::<$type>()), )* ],
-            };
-        }
-    };
-}
+use fa3_sys::{BlockLayout, parameter_block};
 
 parameter_block! {
     /// The forward kernels' last parameter. The four before it are the tensor maps of Q, K, V and

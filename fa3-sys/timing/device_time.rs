@@ -1,7 +1,66 @@
 //! Time on the device as criterion's measurement: its own clock would count what the host does.
 
-use criterion::Throughput;
+use std::fmt::Display;
+use std::process::ExitCode;
+
 use criterion::measurement::{Measurement, ValueFormatter};
+use criterion::{BenchmarkGroup, Criterion, Throughput};
+use fa3_sys::driver::{DriverError, Event, Stream};
+
+/// Runs the benches as the command line asks for. Says on standard error why they stopped early.
+pub fn run<E: Display>(benches: impl FnOnce(&mut Criterion<DeviceTime>) -> Result<(), E>) -> ExitCode {
+    let mut criterion =
+        Criterion::default().with_measurement(DeviceTime).sample_size(20).configure_from_args();
+    match benches(&mut criterion) {
+        Ok(()) => {
+            criterion.final_summary();
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures a call, which submits one iteration to `stream`, by events around them all. `explain` turns the
+/// driver's errors into the call's.
+pub fn measure<E>(
+    group: &mut BenchmarkGroup<'_, DeviceTime>,
+    name: &str,
+    throughput: Throughput,
+    stream: &Stream,
+    explain: impl Fn(DriverError) -> E,
+    call: impl Fn() -> Result<(), E>,
+) -> Result<(), E> {
+    let mut outcome = Ok(());
+    group.throughput(throughput).bench_function(name, |bencher| {
+        bencher.iter_custom(|iterations| {
+            nanoseconds(stream, iterations, &explain, &call).unwrap_or_else(|error| {
+                outcome = Err(error);
+                f64::NAN
+            })
+        });
+    });
+    outcome
+}
+
+/// What the device takes for so many calls.
+fn nanoseconds<E>(
+    stream: &Stream,
+    iterations: u64,
+    explain: impl Fn(DriverError) -> E,
+    call: impl Fn() -> Result<(), E>,
+) -> Result<f64, E> {
+    let event = || Event::with_timing(stream.context()).map_err(&explain);
+    let (start, end) = (event()?, event()?);
+    start.record(stream).map_err(&explain)?;
+    (0..iterations).try_for_each(|_| call())?;
+    end.record(stream).map_err(&explain)?;
+    end.synchronize().map_err(&explain)?;
+    let milliseconds = end.elapsed_ms_since(&start).map_err(&explain)?;
+    Ok(f64::from(milliseconds) * 1e6)
+}
 
 /// Time on the device, in nanoseconds.
 pub struct DeviceTime;
@@ -13,7 +72,7 @@ impl Measurement for DeviceTime {
     type Intermediate = ();
     type Value = f64;
 
-    // Every measurement here is made by `iter_custom`, which has events of its own.
+    // Every measurement is made by `iter_custom` in `measure`, with events.
     fn start(&self) {}
 
     fn end(&self, (): ()) -> f64 {

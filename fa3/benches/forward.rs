@@ -13,7 +13,7 @@ use fa3::{
     Backend, Binding, Buffer, CudaBackend, DType, Operands, Options, Plan, Problem, Result, Sizes,
     StreamHandle, Tensor, TensorSpec, Workspace,
 };
-use fa3_sys::driver::{Event, Stream};
+use fa3_sys::driver::Stream;
 use half::bf16;
 
 #[path = "../../fa3-sys/timing/device_time.rs"]
@@ -56,26 +56,12 @@ impl Bound {
         let binding = plan.bind(backend, &operands, Workspace::Own)?;
         Ok(Self { binding, _buffers: buffers })
     }
-
-    /// Nanoseconds that the device takes for `iterations` runs.
-    fn time(&self, cuda: &CudaBackend, stream: &Stream, iterations: u64) -> Result<f64> {
-        let (start, end) = (Event::with_timing(cuda.context())?, Event::with_timing(cuda.context())?);
-        start.record(stream)?;
-        for _ in 0..iterations {
-            // SAFETY: the operands live in `self` until the event is synchronised.
-            unsafe { self.binding.run(StreamHandle::from_raw(stream.raw()))? };
-        }
-        end.record(stream)?;
-        end.synchronize().map_err(|error| cuda.explain(error))?;
-        Ok(f64::from(end.elapsed_ms_since(&start)?) * 1e6)
-    }
 }
 
 fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
     let cuda = Arc::new(CudaBackend::open(0)?);
     let backend: Arc<dyn Backend> = Arc::clone(&cuda) as _;
     let stream = Stream::new(cuda.context())?;
-    let mut failed = None;
     for d in [64, 128, 256] {
         for causal in [false, true] {
             let mut group =
@@ -84,18 +70,12 @@ fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
                 let sizes = Sizes::new(16384 / sequence, sequence, 2048 / d, d);
                 let problem = Problem::dense(DType::Bf16, sizes, Options { causal, ..Options::default() });
                 let bound = Bound::new(&backend, &problem)?;
-                group.throughput(Throughput::Elements(bound.binding.plan().work().flops as u64));
-                group.bench_function(sequence.to_string(), |bencher| {
-                    bencher.iter_custom(|iterations| {
-                        bound.time(&cuda, &stream, iterations).unwrap_or_else(|error| {
-                            failed = Some(error);
-                            f64::NAN
-                        })
-                    });
-                });
-                if let Some(error) = failed.take() {
-                    return Err(error);
-                }
+                let flops = Throughput::Elements(bound.binding.plan().work().flops as u64);
+                let explain = |error| cuda.explain(error);
+                device_time::measure(&mut group, &sequence.to_string(), flops, &stream, explain, || {
+                    // SAFETY: the operands live in `bound` until the launches are waited for.
+                    unsafe { bound.binding.run(StreamHandle::from_raw(stream.raw())) }
+                })?;
             }
             group.finish();
         }
@@ -104,16 +84,5 @@ fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    let mut criterion =
-        Criterion::default().with_measurement(DeviceTime).sample_size(20).configure_from_args();
-    match benches(&mut criterion) {
-        Ok(()) => {
-            criterion.final_summary();
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    device_time::run(benches)
 }

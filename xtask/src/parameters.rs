@@ -6,9 +6,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use fa3_sys::BlockLayout;
+
 use crate::error::{At, Error, Result};
 use crate::process;
-use crate::tables::{Block, KernelCrate};
+use crate::tables::KernelCrate;
 use crate::toolkit::Toolkit;
 use crate::workspace::Workspace;
 
@@ -23,7 +25,7 @@ pub(crate) fn check(workspace: &Workspace, toolkit: &Toolkit, owner: &KernelCrat
     let folder = include_folder(workspace, owner.folder).join("fa3");
     fs::create_dir_all(&folder).at(&folder)?;
     let header = folder.join("params_check.cuh");
-    fs::write(&header, text(&owner.blocks)).at(&header)?;
+    fs::write(&header, text(owner.blocks)).at(&header)?;
     if owner.blocks.is_empty() {
         return Ok(());
     }
@@ -43,10 +45,10 @@ pub(crate) fn check(workspace: &Workspace, toolkit: &Toolkit, owner: &KernelCrat
 }
 
 /// The header's text. The structures live in namespace `fa3` under the names they have in Rust.
-fn text(blocks: &[Block]) -> String {
+fn text(blocks: &[BlockLayout]) -> String {
     let mut text =
         String::from("// Written by `cargo xtask cubins` from the Rust structures.\n#pragma once\n");
-    for Block { name, size, fields } in blocks {
+    for BlockLayout { name, size, fields } in blocks {
         writeln!(text, "static_assert(sizeof(fa3::{name}) == {size}, \"size of {name}\");").ok();
         for (field, offset, bytes) in *fields {
             writeln!(
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
 
     /// Compiles the assertions against a structure with g++, which knows the same offsets.
-    fn agrees(block: Block, structure: &str) -> bool {
+    fn agrees(block: BlockLayout, structure: &str) -> bool {
         let folder = std::env::temp_dir().join(format!(
             "xtask-{}-{:?}",
             std::process::id(),
@@ -83,11 +85,11 @@ mod tests {
 
     #[test]
     fn a_difference_in_size_offset_or_name_is_refused() {
-        let block = Block { name: "P", size: 16, fields: &[("a", 0, 8), ("b", 8, 4), ("c", 12, 4)] };
-        assert!(agrees(block.clone(), "struct P { long a; int b; float c; };"));
-        assert!(!agrees(block.clone(), "struct P { long a; int c; float b; };"));
-        assert!(!agrees(block.clone(), "struct P { long a; int b; float c; int d; };"));
-        assert!(!agrees(block.clone(), "struct P { int a; int b; float c; };"));
+        let block = BlockLayout { name: "P", size: 16, fields: &[("a", 0, 8), ("b", 8, 4), ("c", 12, 4)] };
+        assert!(agrees(block, "struct P { long a; int b; float c; };"));
+        assert!(!agrees(block, "struct P { long a; int c; float b; };"));
+        assert!(!agrees(block, "struct P { long a; int b; float c; int d; };"));
+        assert!(!agrees(block, "struct P { int a; int b; float c; };"));
         assert!(!agrees(block, "struct P { long a; int b; float renamed; };"));
     }
 }

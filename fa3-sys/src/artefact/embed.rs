@@ -24,6 +24,12 @@ pub enum EmbedError {
     /// Not called from a build script.
     #[error("the environment variable OUT_DIR is not set: call `embed` from a build script")]
     NoOutDir,
+    /// The environment variable of a folder is not set.
+    #[error("{variable} is not set")]
+    NoFolder {
+        /// The variable.
+        variable: String,
+    },
     /// The sources cannot be hashed.
     #[error(transparent)]
     Hash(#[from] HashError),
@@ -52,7 +58,8 @@ pub enum EmbedError {
 ///
 /// `source_roots` are the folders that [`source_hash`] reads; take them from
 /// [`source_roots`](super::source_roots()). Prints the `cargo::rerun-if-changed` lines for them and
-/// for the artefacts, also those that appear later; the build script adds its own for `table.rs`.
+/// for the artefacts, also those that appear later; the build script adds its own for `table.rs`, as
+/// [`build_script`](super::build_script()) does.
 ///
 /// # Errors
 /// [`EmbedError`] when a file cannot be read or written, or a manifest is malformed.

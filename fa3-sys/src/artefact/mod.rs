@@ -11,12 +11,16 @@ pub mod manifest;
 mod embed;
 #[cfg(feature = "embed")]
 mod hash;
+#[cfg(feature = "embed")]
+mod script;
 
 #[cfg(feature = "embed")]
 pub use embed::{EmbedError, Embedded, embed, up_to_date};
 #[cfg(feature = "embed")]
 pub use hash::{HashError, source_hash, source_roots};
 pub use manifest::{Files, Manifest, ManifestError};
+#[cfg(feature = "embed")]
+pub use script::build_script;
 
 use crate::Arch;
 

@@ -1,29 +1,9 @@
 //! The kernels' parameter block: the Rust structure is the source, and the build step turns its
 //! layout into assertions that the device code compiles against.
 
-macro_rules! parameter_block {
-    (
-        $(#[$meta:meta])*
-        $name:ident { $( $(#[$field_meta:meta])* $field:ident: $type:ty, )* }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-        #[repr(C)]
-        pub struct $name {
-            $( $(#[$field_meta])* pub $field: $type, )*
-        }
-
-        impl $name {
-            /// Each field's name, offset and size in bytes, for the device side's assertions.
-            pub const FIELDS: &[(&str, usize, usize)] = &[
-                $( (stringify!($field), core::mem::offset_of!($name, $field), size_of::<$type>()), )*
-            ];
-        }
-    };
-}
-
-parameter_block! {
+fa3_sys::parameter_block! {
     /// How a tensor is cut into tiles: a parameter of every kernel here.
+    #[derive(Eq)]
     Tiling {
         /// Tiles along each dimension, the contiguous one first; 1 beyond the rank.
         tiles: [u32; 5],
