@@ -51,6 +51,10 @@ pub struct ForwardKernel {
     /// Whether O leaves through the shared memory of Q, for want of room for its own. Else there is
     /// room for two tiles of Q, too.
     pub output_over_query: bool,
+    /// Whether S takes Q from registers. One stage of Q is then as good as two.
+    pub query_in_registers: bool,
+    /// Whether the next tile's first scores are issued before this tile's last P·V. Not with O over Q.
+    pub scores_ahead: bool,
 }
 
 impl ForwardKernel {
@@ -66,7 +70,7 @@ impl ForwardKernel {
 
     /// Stages of the Q ring.
     pub const fn query_stages(&self) -> u32 {
-        if self.output_over_query { 1 } else { 2 }
+        if self.output_over_query || self.query_in_registers { 1 } else { 2 }
     }
 
     /// Dynamic shared memory a CTA, bytes: the rings of Q, K and V, O unless it shares Q's, two slots
@@ -82,16 +86,18 @@ impl ForwardKernel {
         queries + STAGES * self.tile_n * (keys + values) + output + work + barriers
     }
 
-    /// The kernel's `extern "C"` name.
+    /// The kernel's `extern "C"` name; that of a row which is not in the table ends in `_own`.
     pub fn symbol(&self) -> String {
         let values = match self.value_dim {
             value_dim if value_dim == self.head_dim => String::new(),
             value_dim => format!("v{value_dim}"),
         };
-        format!("fa3_fwd_sm90_{}_d{}{values}_m{}", self.operand.name(), self.head_dim, self.tile_m())
+        let own = if forward_kernels().any(|row| row == self) { "" } else { "_own" };
+        format!("fa3_fwd_sm90_{}_d{}{values}_m{}{own}", self.operand.name(), self.head_dim, self.tile_m())
     }
 
-    fn unit(&self) -> Unit {
+    /// What the build step compiles for it.
+    pub fn unit(&self) -> Unit {
         let flag = |on: bool| u32::from(on).to_string();
         Unit {
             symbol: self.symbol(),
@@ -107,6 +113,8 @@ impl ForwardKernel {
                 ("FA3_STAGES", STAGES.to_string()),
                 ("FA3_QUERY_STAGES", self.query_stages().to_string()),
                 ("FA3_OUTPUT_OVER_QUERY", flag(self.output_over_query)),
+                ("FA3_QUERY_IN_REGISTERS", flag(self.query_in_registers)),
+                ("FA3_SCORES_AHEAD", flag(self.scores_ahead)),
                 ("FA3_SHARED_BYTES", self.shared_bytes().to_string()),
             ],
         }
@@ -137,6 +145,8 @@ const fn rows(operand: Operand) -> [ForwardKernel; 8] {
         consumers: 2,
         tile_n: 128,
         output_over_query: false,
+        query_in_registers: false,
+        scores_ahead: false,
     };
     let d256 = ForwardKernel { head_dim: 256, value_dim: 256, tile_n: 80, output_over_query: true, ..d128 };
     [

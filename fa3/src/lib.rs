@@ -94,7 +94,8 @@ pub use merge::{
 };
 pub use options::{Options, Window};
 pub use plan::{
-    AnyPlan, CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, MapSlot, Plan, SchedulePlan, Tile, Work,
+    AnyPlan, CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, MapSlot, Plan, SchedulePlan, Tile, Tuning,
+    Walk, Work,
 };
 pub use problem::{Operand, Operands, Problem, Sequences, Sizes};
 pub use support::support;

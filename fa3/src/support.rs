@@ -7,8 +7,8 @@ use fa3_sys::Arch;
 use crate::error::{Reason, Unsupported};
 use crate::plan::scores::Scores;
 use crate::plan::tiling::Tiling;
-use crate::plan::{heuristics, maps};
-use crate::{CudaTarget, DType, Dims, Options, Problem, Result, Sequences, Sizes, Target, Window};
+use crate::plan::{heuristics, maps, tuning};
+use crate::{CudaTarget, DType, Dims, Options, Problem, Result, Sequences, Sizes, Target, Tuning, Window};
 
 /// Whether `target` can compute `problem`.
 ///
@@ -27,12 +27,12 @@ use crate::{CudaTarget, DType, Dims, Options, Problem, Result, Sequences, Sizes,
 /// [`Error::Unsupported`](crate::Error::Unsupported) with every reason for a
 /// well-formed one that the target does not take.
 pub fn support(target: &Target, problem: &Problem) -> Result<()> {
-    check(target, problem, &problem.dims()?)
+    check(target, problem, &problem.dims()?, &Tuning::default())
 }
 
-pub(crate) fn check(target: &Target, problem: &Problem, dims: &Dims) -> Result<()> {
+pub(crate) fn check(target: &Target, problem: &Problem, dims: &Dims, tuning: &Tuning) -> Result<()> {
     let reasons = match target {
-        Target::Cuda(cuda) => forward_reasons(cuda, problem, dims),
+        Target::Cuda(cuda) => forward_reasons(cuda, problem, dims, tuning),
         Target::Cpu(_) => Vec::new(),
     };
     if reasons.is_empty() {
@@ -48,7 +48,7 @@ pub(crate) fn check(target: &Target, problem: &Problem, dims: &Dims) -> Result<(
 /// What would take any of the refused problems.
 const ELSEWHERE: &str = "the CPU backend takes it";
 
-fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<Reason> {
+fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims, tuning: &Tuning) -> Vec<Reason> {
     if target.arch != Arch::Sm90a {
         return vec![Reason {
             argument: "target",
@@ -71,10 +71,11 @@ fn forward_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<R
         }
     }
     score_reasons(problem, dims, &mut refuse);
+    reasons.extend(tuning::reasons(tuning, problem, dims));
     if !reasons.is_empty() || dims.is_empty() {
         return reasons;
     }
-    layout_reasons(target, problem, dims)
+    layout_reasons(target, problem, dims, tuning)
 }
 
 /// Factors that are no numbers to base two.
@@ -100,7 +101,7 @@ fn score_reasons(problem: &Problem, dims: &Dims, refuse: &mut impl FnMut(&'stati
 }
 
 /// Lengths, counts and strides that the kernels cannot hold.
-fn layout_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<Reason> {
+fn layout_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims, tuning: &Tuning) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let limit = i32::MAX as usize - 1024;
     for (argument, extent) in [("q.shape[1]", dims.sq), ("k.shape[1]", dims.sk)] {
@@ -113,7 +114,7 @@ fn layout_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<Re
             });
         }
     }
-    let Some(tiling) = Tiling::new(target, problem, dims) else {
+    let Some(tiling) = Tiling::new(target, problem, dims, tuning) else {
         reasons.push(Reason {
             argument: "q.shape",
             value: format!("{:?}", problem.q.layout.shape),
@@ -124,7 +125,7 @@ fn layout_reasons(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Vec<Re
     };
     let layouts = [problem.q, problem.k, problem.v, problem.o].map(|spec| spec.layout);
     let arguments = ["q.strides", "k.strides", "v.strides", "o.strides"];
-    let maps = maps::forward(problem, dims, tiling.kernel, tiling.pack);
+    let maps = maps::forward(problem, dims, &tiling.kernel, tiling.pack);
     for ((argument, layout), map) in arguments.into_iter().zip(layouts).zip(maps) {
         if let Err(error) = map {
             reasons.push(Reason {

@@ -58,7 +58,12 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
         return show(&results.collect::<Result<Vec<_>>>()?, draw).map(|()| ExitCode::SUCCESS);
     }
     if let Some(folder) = &arguments.bundle {
-        return compare::pack(workspace, folder).map(|()| ExitCode::SUCCESS);
+        let call = compare::pack(workspace, folder, &arguments.grid)?;
+        println!(
+            "{}; on the GPU machine: {call} --json results.json; here: cargo xtask bench --from results.json",
+            folder.display()
+        );
+        return Ok(ExitCode::SUCCESS);
     }
     if arguments.peers {
         devices::require(workspace)?;

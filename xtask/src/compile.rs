@@ -33,35 +33,59 @@ pub(crate) struct Cost {
     pub(crate) peak_bytes: u64,
 }
 
-/// Compiles to PTX, assembles that PTX, checks the result, compresses it and installs the artefact's files.
-/// A kernel that is refused leaves no artefact.
+/// A kernel that was compiled and found to be in order.
+pub(crate) struct Assembled {
+    ptx: String,
+    cubin: PathBuf,
+    /// The machine code, compressed.
+    pub(crate) fatbin: PathBuf,
+    resources: Resources,
+    cost: Cost,
+}
+
+/// Compiles a kernel and installs the artefact's files. One that is refused leaves no artefact.
 pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Result<(Resources, Cost)> {
     let Job { folder: package, unit, arch, hash } = job;
-    let folder = scratch(workspace, job);
-    fs::create_dir_all(&folder).at(&folder)?;
-    let (ptx, cubin) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
-    let root = workspace.root.join(package);
-    let installed = Files::of(&root, *arch, &unit.symbol);
+    let installed = Files::of(&workspace.root.join(package), *arch, &unit.symbol);
     // The manifest makes the artefact; it goes first and comes back last.
     if installed.manifest.exists() {
         fs::remove_file(&installed.manifest).at(&installed.manifest)?;
     }
+    let assembled = assemble(workspace, toolkit, package, unit, *arch, &scratch(workspace, job))?;
+    let Assembled { ptx, cubin, fatbin, resources, cost } = assembled;
+    let manifest =
+        Manifest { symbol: unit.symbol.clone(), arch: *arch, source_hash: hash.clone(), resources };
+    let target = installed.cubin.parent().map(PathBuf::from).unwrap_or_default();
+    fs::create_dir_all(&target).at(&target)?;
+    fs::copy(&cubin, &installed.cubin).at(&installed.cubin)?;
+    fs::copy(&fatbin, &installed.fatbin).at(&installed.fatbin)?;
+    fs::write(&installed.ptx, ptx).at(&installed.ptx)?;
+    fs::write(&installed.manifest, manifest.to_string()).at(&installed.manifest)?;
+    Ok((resources, cost))
+}
 
+/// Compiles to PTX, assembles that PTX, checks the result and compresses it, all in `folder`.
+pub(crate) fn assemble(
+    workspace: &Workspace,
+    toolkit: &Toolkit,
+    package: &str,
+    unit: &Unit,
+    arch: Arch,
+    folder: &Path,
+) -> Result<Assembled> {
+    fs::create_dir_all(folder).at(folder)?;
+    let (ptx, cubin) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
     let mut command = Command::new(&toolkit.nvcc);
     let virtual_target = arch.virtual_target();
-    command.current_dir(&root).args(LANGUAGE).args(["-ptx", "-lineinfo"]);
+    command.current_dir(workspace.root.join(package)).args(LANGUAGE).args(["-ptx", "-lineinfo"]);
     command.arg(format!("-gencode=arch={virtual_target},code={virtual_target}"));
     command.args(include_flags(workspace, package));
     command.arg(format!("-DFA3_SYMBOL={}", unit.symbol));
     command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
     command.arg("-o").arg(&ptx).arg(unit.source);
     let compiled = process::measure(command)?;
-    let refuse = |reasons| Error::Refused {
-        symbol: unit.symbol.clone(),
-        arch: *arch,
-        reasons,
-        folder: folder.clone(),
-    };
+    let refuse =
+        |reasons| Error::Refused { symbol: unit.symbol.clone(), arch, reasons, folder: folder.to_path_buf() };
     if !compiled.status.success() {
         return Err(refuse(vec![compiled.output]));
     }
@@ -71,7 +95,7 @@ pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Resu
     fs::write(&ptx, &text).at(&ptx)?;
 
     let mut command = Command::new(&toolkit.nvcc);
-    command.current_dir(&folder).args(["-cubin", "-lineinfo", "--ptxas-options=-v"]);
+    command.current_dir(folder).args(["-cubin", "-lineinfo", "--ptxas-options=-v"]);
     command.arg(format!("-gencode=arch={virtual_target},code={}", arch.target()));
     command.args(["-o", "kernel.cubin", "kernel.ptx"]);
     let assembled = process::measure(command)?;
@@ -84,26 +108,13 @@ pub(crate) fn build(workspace: &Workspace, toolkit: &Toolkit, job: &Job) -> Resu
     if !reasons.is_empty() {
         return Err(refuse(reasons));
     }
-
     let fatbin = folder.join("kernel.fatbin");
-    compress(workspace, toolkit, &cubin, *arch, &fatbin)?;
-    let manifest = Manifest {
-        symbol: unit.symbol.clone(),
-        arch: *arch,
-        source_hash: hash.clone(),
-        resources: report.resources,
-    };
-    let target = installed.cubin.parent().map(PathBuf::from).unwrap_or_default();
-    fs::create_dir_all(&target).at(&target)?;
-    fs::copy(&cubin, &installed.cubin).at(&installed.cubin)?;
-    fs::copy(&fatbin, &installed.fatbin).at(&installed.fatbin)?;
-    fs::write(&installed.ptx, text).at(&installed.ptx)?;
-    fs::write(&installed.manifest, manifest.to_string()).at(&installed.manifest)?;
+    compress(workspace, toolkit, &cubin, arch, &fatbin)?;
     let cost = Cost {
         elapsed: compiled.elapsed + assembled.elapsed,
         peak_bytes: compiled.peak_bytes.max(assembled.peak_bytes),
     };
-    Ok((report.resources, cost))
+    Ok(Assembled { ptx: text, cubin, fatbin, resources: report.resources, cost })
 }
 
 /// Wraps a cubin into a fat binary as small as it gets; the driver unpacks it when it loads it (CUDA Compiler

@@ -13,6 +13,7 @@ mod process;
 mod ptxas;
 mod run;
 mod sass;
+mod sweep;
 mod tables;
 mod tally;
 mod test;
@@ -32,6 +33,7 @@ enum Command {
     Test(test::Arguments),
     TestGpu(test_gpu::Arguments),
     Bench(bench::Arguments),
+    Sweep(sweep::Arguments),
     Capi(capi::Arguments),
     Package(package::Arguments),
     /// Says what is there, what is missing, and what to do.
@@ -47,6 +49,7 @@ fn start(command: Command) -> error::Result<ExitCode> {
         Command::Test(arguments) => test::main(&workspace, &arguments),
         Command::TestGpu(arguments) => test_gpu::main(&workspace, &arguments),
         Command::Bench(arguments) => bench::main(&workspace, &arguments),
+        Command::Sweep(arguments) => sweep::main(&workspace, &arguments),
         Command::Capi(arguments) => capi::main(&workspace, &arguments).map(done),
         Command::Package(arguments) => package::main(&workspace, &arguments),
         Command::Doctor => doctor::main(&workspace).map(done),

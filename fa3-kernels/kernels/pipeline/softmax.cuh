@@ -62,13 +62,15 @@ struct OnlineSoftmax {
         exponentials<Operand>(probabilities, sum, scores, scale_log2);
     }
 
-    // The probabilities of a later tile; `output` is O of the tiles before.
+    // The probabilities of a later tile; `output` is O of the tiles before. `look` says that some
+    // rows may have seen no key yet: the tile's maximum is then taken at once. It decides no bits.
     template <typename Operand, int N, int M>
     __device__ __forceinline__ void add(u32 (&probabilities)[N / 2], const float (&scores)[N],
-                                        float scale_log2, float (&output)[M]) {
+                                        float scale_log2, float (&output)[M], bool look) {
         float tile_sum[2];
+        if (look) raise(scores, scale_log2, output);
         exponentials<Operand>(probabilities, tile_sum, scores, scale_log2);
-        if (!__all_sync(~0u, fits(tile_sum[0]) && fits(tile_sum[1]))) {
+        if (!look && !__all_sync(~0u, fits(tile_sum[0]) && fits(tile_sum[1]))) {
             raise(scores, scale_log2, output);
             exponentials<Operand>(probabilities, tile_sum, scores, scale_log2);
         }

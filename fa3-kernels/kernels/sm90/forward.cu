@@ -3,99 +3,21 @@
 // One producer warpgroup feeds K and V through two rings of shared-memory stages by TMA; each
 // consumer warpgroup owns 64 rows of Q and walks over the key tiles from the last it sees down to
 // the first, the next tile's scores in flight while it takes this tile's exponentials
-// (FlashAttention-3, sections 3.1 and 3.2). One kernel a row of `table.rs`; the row's fields are
-// the macros below.
+// (FlashAttention-3, sections 3.1 and 3.2). One kernel a row of `table.rs`.
 #include <fa3/tma/elect.cuh>
 #include <fa3/tma/fence.cuh>
 #include <fa3/tma/load.cuh>
 #include <fa3/tma/registers.cuh>
-#include <fa3/tma/ring.cuh>
 
-#include "../mma/products.cuh"
 #include "../pipeline/clear.cuh"
 #include "../pipeline/edit.cuh"
 #include "../pipeline/epilogue.cuh"
-#include "../pipeline/handover.cuh"
 #include "../pipeline/softmax.cuh"
 #include "../pipeline/tiles.cuh"
 #include "../pipeline/turns.cuh"
+#include "layout.cuh"
 
 namespace fa3 {
-
-#if FA3_OPERAND_BF16
-using Operand = Bf16;
-#else
-using Operand = F16;
-#endif
-constexpr i32 kHeadDim = FA3_HEAD_DIM;
-constexpr i32 kValueDim = FA3_VALUE_DIM;
-constexpr i32 kConsumers = FA3_CONSUMERS;
-constexpr i32 kTileM = 64 * kConsumers;
-constexpr i32 kTileN = FA3_TILE_N;
-constexpr i32 kStages = FA3_STAGES;
-constexpr bool kOutputOverQuery = FA3_OUTPUT_OVER_QUERY;
-// With two, the next tile's queries load while this tile's are in use.
-constexpr i32 kQueryStages = FA3_QUERY_STAGES;
-// Products that may still run when the scores are looked at: P·V behind them. With the widest O
-// there are no registers for exponentials beside probabilities that are in use.
-constexpr i32 kAfterScores = kValueDim == 256 ? 0 : 1;
-constexpr i32 kThreads = 128 * (kConsumers + 1);
-// The producer gives up what the consumers take: with 240 registers d128 runs at 674 TFLOP/s on an
-// H200 (16k keys), with 232 at 660. A CTA has the registers that it is launched with:
-// for each thread its share of 64 Ki, rounded down to a multiple of 8.
-constexpr i32 kLaunchRegisters = 64 * 1024 / kThreads / 8 * 8;
-constexpr i32 kProducerRegisters = kConsumers == 2 ? 24 : 32;
-constexpr i32 kConsumerRegisters = kConsumers == 2 ? 240 : 160;
-
-using KeyPanels = Panels<kHeadDim>;
-using ValuePanels = Panels<kValueDim>;
-
-static_assert(kTileN % kStep == 0 && kHeadDim % kStep == 0 && (kConsumers == 2 || kConsumers == 3));
-static_assert(kConsumerRegisters * kConsumers + kProducerRegisters <=
-              kLaunchRegisters * (kConsumers + 1));
-static_assert(!kOutputOverQuery || (kValueDim <= kHeadDim && kQueryStages == 1));
-
-// Shared memory, from a 1024-byte boundary on: Q, the stages of K, the stages of V, O, the tile at
-// hand, barriers.
-constexpr u32 kQueryBytes = kTileM * kHeadDim * 2;
-constexpr u32 kKeyBytes = kTileN * kHeadDim * 2;
-constexpr u32 kValueBytes = kTileN * kValueDim * 2;
-constexpr u32 kKeys = kQueryStages * kQueryBytes;
-constexpr u32 kValues = kKeys + kStages * kKeyBytes;
-constexpr u32 kEnd = kValues + kStages * kValueBytes;
-constexpr u32 kOutput = kOutputOverQuery ? 0 : kEnd;
-constexpr u32 kWork = kEnd + (kOutputOverQuery ? 0 : kTileM * kValueDim * 2);
-constexpr u32 kBarriers = kWork + 2 * kQueryStages * Work::bytes;
-static_assert(kKeys % 1024 == 0 && kKeyBytes % 1024 == 0 && kValueBytes % 1024 == 0);
-
-using QueryRing = tma::Ring<kQueryStages>;
-using KeyRing = tma::Ring<kStages>;
-static_assert(kBarriers + QueryRing::bytes + 2 * KeyRing::bytes <= FA3_SHARED_BYTES);
-
-// The barrier of all threads is the consumers' own once these have met at it.
-constexpr i32 kConsumerBarrier = 0;
-constexpr i32 kTurnBarrier = 1;
-constexpr i32 kWarpgroupBarrier = kTurnBarrier + kConsumers;
-
-// The slots of the tiles at hand take turns with the stages of Q and their phases.
-__device__ __forceinline__ u32 work_slot(u32 shared, QueryRing::Cursor at) {
-    return shared + kWork + (at.phase * kQueryStages + at.stage) * Work::bytes;
-}
-
-__device__ __forceinline__ u32 query_stage(u32 shared, QueryRing::Cursor at) {
-    return shared + at.stage * kQueryBytes;
-}
-
-struct Rings {
-    QueryRing queries;
-    KeyRing keys;
-    KeyRing values;
-
-    __device__ __forceinline__ explicit Rings(u32 barriers)
-        : queries(barriers),
-          keys(barriers + QueryRing::bytes),
-          values(barriers + QueryRing::bytes + KeyRing::bytes) {}
-};
 
 struct Maps {
     const tma::TensorMap& q;
@@ -150,9 +72,9 @@ __device__ __forceinline__ void produce(const Maps& maps, const ForwardParams& p
         };
 
         i32 j = keys.end - 1;
-        if (kQueryStages > 1) load_queries();
+        if (!kOutputOverQuery) load_queries();
         load_keys(j);
-        if (kQueryStages == 1) load_queries();  // their stage is not free yet
+        if (kOutputOverQuery) load_queries();  // their stage is not free yet
         for (; j > keys.begin; --j) {
             load_keys(j - 1);
             load_values(j);
@@ -177,15 +99,23 @@ struct Consumer {
     float scores[kTileN / 2];
     u32 probabilities[kTileN / 4];
     float output[kValueDim / 2];
+    u32 queries[kHeadDim / 4];  // if kQueryInRegisters
 
     // The tile at hand, from the wait for its queries to their release. Read where it is needed:
     // the main loop has no registers to keep it in.
     __device__ __forceinline__ Work work() const { return take_over(work_slot(shared, query_at)); }
 
+    __device__ __forceinline__ u32 own_queries() const {
+        return query_stage(shared, query_at) + warpgroup * 64 * KeyPanels::row_bytes;
+    }
+
     __device__ __forceinline__ void scores_of_next_stage() {
-        issue_scores<Operand, kHeadDim, kTileM, kTileN>(
-            scores, query_stage(shared, query_at) + warpgroup * 64 * KeyPanels::row_bytes,
-            shared + kKeys + key_at.stage * kKeyBytes);
+        const u32 keys = shared + kKeys + key_at.stage * kKeyBytes;
+        if (kQueryInRegisters) {
+            issue_scores<Operand, kHeadDim, kTileN>(scores, queries, keys);
+        } else {
+            issue_scores<Operand, kHeadDim, kTileM, kTileN>(scores, own_queries(), keys);
+        }
     }
 
     __device__ __forceinline__ void values_of_next_stage(i32 keep) {
@@ -215,18 +145,23 @@ struct Consumer {
         }
     }
 
-    // The last key tile's scores, alone: there are no probabilities yet to multiply behind them.
-    __device__ __forceinline__ void issue_first_scores() {
+    // The last key tile's scores.
+    __device__ __forceinline__ void first_scores() {
         rings.queries.wait_full(query_at);
+        if (kQueryInRegisters) load_queries<kHeadDim, kTileM>(queries, own_queries());
         rings.keys.wait_full(key_at);
         turns.take();
         scores_of_next_stage();
+        if (kQueryLeavesEarly) {
+            tma::named_sync(kWarpgroupBarrier + warpgroup, 128);
+            if (elected) rings.queries.release(query_at);
+        }
     }
 
     __device__ __forceinline__ void first_softmax(i32 j, KeyTiles open, i32 row) {
         wgmma_wait<0>();
         settle(scores);
-        turns.pass();
+        if (!kScoresAhead) turns.pass();
         release(rings.keys, key_at);
         edit(j, open, row);
         softmax.begin<Operand>(probabilities, scores, p.scale_log2);
@@ -259,12 +194,13 @@ struct Consumer {
         if (kAfterScores > 0) wgmma_wait<0>();
         settle(output);
         release(rings.values, value_at);
-        softmax.add<Operand>(probabilities, scores, p.scale_log2, output);
+        softmax.add<Operand>(probabilities, scores, p.scale_log2, output, Edited && j >= open.end);
     }
 
     __device__ __forceinline__ void last_values(const Tile& tile, i32 row, i32 keep) {
         rings.values.wait_full(value_at);
         values_of_next_stage(keep);
+        if (kScoresAhead) turns.pass();
         softmax.finish();
         if (p.sinks != 0) {
 #pragma unroll
@@ -278,7 +214,7 @@ struct Consumer {
     }
 
     __device__ __forceinline__ void release_queries() {
-        if (elected) rings.queries.release(query_at);
+        if (elected && !kQueryLeavesEarly) rings.queries.release(query_at);
         query_at.advance();
     }
 
@@ -307,15 +243,29 @@ struct Consumer {
     __device__ __forceinline__ void consume() {
         const i32 first_row = warpgroup * 64;
         const i32 row = first_row + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-        for (bool more = TileWalk(p, blockIdx.x, gridDim.x).number < tile_count(p); more;) {
-            issue_first_scores();
+        bool more = TileWalk(p, blockIdx.x, gridDim.x).number < tile_count(p);
+        bool started = false;
+        Tile tile;
+        i32 keep = 0;
+        while (more) {
+            first_scores();
+            if (kScoresAhead) {
+                if (started) {
+                    last_values(tile, row, keep);
+                    write(tile, first_row, row);
+                } else {
+                    wgmma_wait<0>();
+                    turns.pass();
+                }
+                started = true;
+            }
             const Work first = work();
             const KeyTiles keys = first.keys;
             const KeyTiles open =
                 open_key_tiles<kTileN>(p, first.tile, keys, query_of(p, first.tile, first_row),
                                        query_of(p, first.tile, first_row + 63));
             i32 j = keys.end - 1;
-            i32 keep = 0;
+            keep = 0;
             first_softmax(j, open, row);
             if (has_foreign_keys<kTileN>(p, first.tile, keys)) {
                 clear_foreign_values(first.tile.k_len - j * kTileN);
@@ -327,9 +277,16 @@ struct Consumer {
                 for (; j >= open.begin; --j) overlapped_step<false>(j, open, row, keep);
             }
             const Work last = work();
-            const Tile tile = last.tile;
+            tile = last.tile;
             more = last.more;
             if (!kOutputOverQuery) release_queries();
+            if (!kScoresAhead) {
+                last_values(tile, row, keep);
+                write(tile, first_row, row);
+            }
+        }
+        if (kScoresAhead && started) {
+            turns.take();
             last_values(tile, row, keep);
             write(tile, first_row, row);
         }

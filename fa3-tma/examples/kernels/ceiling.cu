@@ -50,8 +50,8 @@ __device__ __forceinline__ void issue_values(float (&output)[kHeadDim / 2],
 #pragma unroll
     for (i32 k = 0; k < kKeys / kStep; ++k) {
         const u32* p = probabilities + 4 * k;
-        Wgmma<Bf16, kHeadDim>::from_registers(output, p[0], p[1], p[2], p[3],
-                                              Matrix::at(b, k * kStep * Columns::row_bytes), 1);
+        Wgmma<Bf16, kHeadDim>::from_registers<Major::MN>(
+            output, p[0], p[1], p[2], p[3], Matrix::at(b, k * kStep * Columns::row_bytes), 1);
     }
 }
 

@@ -16,7 +16,10 @@ __device__ __forceinline__ void multiply(u32 tile, uint4 words) {
     float d[N / 2];
     wgmma_fence();
     Wgmma<Operand, N>::from_shared(d, a, b, 0);
-    Wgmma<Operand, N>::from_registers(d, words.x, words.y, words.z, words.w, b, 1);
+    Wgmma<Operand, N>::template from_registers<Major::K>(d, words.x, words.y, words.z, words.w, b,
+                                                         1);
+    Wgmma<Operand, N>::template from_registers<Major::MN>(d, words.x, words.y, words.z, words.w, b,
+                                                          1);
     wgmma_commit();
     wgmma_wait<0>();
     settle(d);
@@ -30,6 +33,7 @@ __device__ __forceinline__ void multiply(u32 tile, uint4 words) {
     multiply<Operand, 96>(tile, words);
     multiply<Operand, 112>(tile, words);
     multiply<Operand, 128>(tile, words);
+    multiply<Operand, 144>(tile, words);
     multiply<Operand, 160>(tile, words);
     multiply<Operand, 176>(tile, words);
     multiply<Operand, 192>(tile, words);
@@ -147,7 +151,8 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     }
 
     uint4 words = load_shared(tile);
-    words.w += load_matrices_transposed(tile).x + static_cast<u32>(load_shared_f32x2(tile).y);
+    words.w += load_matrices(tile).x + load_matrices_transposed(tile).x +
+               static_cast<u32>(load_shared_f32x2(tile).y);
     store_shared(tile, words);
     float low, high, other_low, other_high;
     unpack<Bf16>(words.x, low, high);

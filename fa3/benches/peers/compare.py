@@ -2,10 +2,12 @@
 """Times our attention beside its peers, cell by cell, in one run on one GPU.
 
     python3 compare.py GRID... --ours ./serve [--peers fa3,fa4,cudnn,fa2] [--burst] [--rounds 3] [--json FILE]
+    python3 compare.py GRID... --ours ./serve --variants variants.json    # of our kernels (`cargo xtask sweep`)
+    python3 compare.py GRID... --ours ./serve --ours old=./old/serve      # another build of ours
 
 GRID is fwd, gqa, short or varlen, or one of them with -quick for a few cells of it (`cells.py`).
-`--ours` is the timing server. Peers (`peers.py`) that are not here are named and left out; without torch,
-ours is timed alone.
+`--ours` is the timing server; a second one has a name. Peers (`peers.py`) that are not here are named and
+left out; without torch, ours is timed alone.
 
 A card at its power limit lowers its clock, by a fifth within a second, so that there are two regimes:
 sustained, where each program heats the card with its own load first, and which training and servers get;
@@ -19,6 +21,7 @@ import argparse
 import json
 import math
 import subprocess
+from pathlib import Path
 
 import cells
 import peers
@@ -33,7 +36,8 @@ def parse():
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
     parser.add_argument("grids", nargs="+", choices=sorted(cells.GRIDS), metavar="GRID")
-    parser.add_argument("--ours", metavar="COMMAND", help="the timing server")
+    parser.add_argument("--ours", metavar="[NAME=]COMMAND", action="append", default=[], help="the timing server")
+    parser.add_argument("--variants", metavar="FILE", type=Path, help="kernels of ours to time, and no ceilings")
     parser.add_argument("--peers", default=",".join(peers.PEERS), help="names with commas, or none")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--burst", action="store_true")
@@ -46,7 +50,27 @@ def parse():
     if arguments.rounds < 1:
         parser.error("--rounds: at least 1")
     arguments.peers = names
+    servers = [command.partition("=") for command in arguments.ours]
+    arguments.ours = {name if command else "ours": command or name for name, _, command in servers}
+    if len(arguments.ours) < len(servers) or set(arguments.ours) & set(peers.PEERS):
+        parser.error("--ours: each needs a name of its own")
+    if arguments.variants and "ours" not in arguments.ours:
+        parser.error("--variants: needs --ours COMMAND")
     return arguments
+
+
+def read_variants(path):
+    """What `cargo xtask sweep` writes: names, tunings, and machine code beside the file."""
+    variants = json.loads(path.read_text()) if path else []
+    for variant in variants:
+        if variant["tuning"].get("image"):
+            variant["tuning"]["image"] = str(path.parent.absolute() / variant["tuning"]["image"])
+    return variants
+
+
+def takes(variant, cell):
+    kernel = variant["tuning"].get("kernel")
+    return not kernel or (kernel["operand"], kernel["head_dim"], kernel["value_dim"]) == (cell.dtype, cell.d, cell.dv)
 
 
 def card():
@@ -73,7 +97,7 @@ def in_turns(timed, rounds):
     return {name: timing.median(times[name]) for name in names if name not in failed}, failed
 
 
-def time_cell(cell, found, server, regime, rounds):
+def time_cell(cell, found, servers, variants, regime, rounds):
     timed, left_out, graphs = {}, {}, []
     for name, peer in found.items():
         try:
@@ -85,8 +109,11 @@ def time_cell(cell, found, server, regime, rounds):
             left_out[name] = f"{type(error).__name__}: {error}"
             continue
         timed[name] = lambda call=call: timing.measure(call, regime)
-    if server:
-        timed["ours"] = lambda: server.attention(regime, cell)
+    for name, server in servers.items():
+        timed[name] = lambda server=server: server.attention(regime, cell)
+    for variant in variants:
+        tuning = variant["tuning"]
+        timed[variant["name"]] = lambda tuning=tuning: servers["ours"].attention(regime, cell, tuning)
     ms, failed = in_turns(timed, rounds)
     left_out.update(failed)
     result = {name: getattr(cell, name) for name in cell.__dataclass_fields__}
@@ -95,7 +122,7 @@ def time_cell(cell, found, server, regime, rounds):
 
 def ratio(result):
     """Ours over the fastest peer, where both were timed."""
-    others = [ms for name, ms in result["ms"].items() if name != "ours"]
+    others = [ms for name, ms in result["ms"].items() if name in peers.PEERS]
     return min(others) / result["ms"]["ours"] if others and "ours" in result["ms"] else None
 
 
@@ -107,13 +134,26 @@ def show(cell, result):
         print(f"    without {name}: {why[:300]}", flush=True)
 
 
+def show_variants(results):
+    """A row for each program, a column for each cell, TFLOP/s."""
+    names = list(dict.fromkeys(name for result in results for name in result["ms"]))
+    width = max(map(len, names), default=0)
+    columns = [f"{result['sq']}{'c' if result['causal'] else ''}" for result in results]
+    print(" " * width, *(f"{column:>7}" for column in columns))
+    for name in names:
+        speeds = (f"{r['flops'] / r['ms'][name] / 1e9:7.0f}" if name in r["ms"] else "      –" for r in results)
+        print(f"{name:{width}}", *speeds)
+
+
 def main():
     arguments = parse()
     regime = timing.BURST if arguments.burst else timing.SUSTAINED
     found, missing = peers.load(arguments.peers)
     for name, why in missing.items():
         print(f"without {name}: {why}")
-    server = timing.Server(arguments.ours) if arguments.ours else None
+    variants = read_variants(arguments.variants)
+    servers = {name: timing.Server(command) for name, command in arguments.ours.items()}
+    server = servers.get("ours")
     results = {
         "format": 1,
         **card(),
@@ -135,7 +175,7 @@ def main():
     speeds = {name: [] for name in CEILINGS}
 
     def time_ceilings():
-        if server:
+        if server and not variants:
             timed = {name: lambda name=name: server.ceiling(regime, name) for name in CEILINGS}
             measured, failed = in_turns(timed, arguments.rounds)
             for name, speed in measured.items():
@@ -148,7 +188,10 @@ def main():
 
     time_ceilings()
     for cell in (cell for name in arguments.grids for cell in cells.GRIDS[name]()):
-        result = time_cell(cell, found, server, regime, arguments.rounds)
+        taking = [variant for variant in variants if takes(variant, cell)]
+        if variants and not taking:
+            continue
+        result = time_cell(cell, found, servers, taking, regime, arguments.rounds)
         show(cell, result)
         results["cells"].append(result)
         write()
@@ -160,7 +203,9 @@ def main():
         ahead = sum(value >= 1 for value in ratios)
         print(f"ours over the best peer: geometric mean {mean:.3f}, least {min(ratios):.3f}, ", end="")
         print(f"at or above 1 in {ahead} of {len(ratios)} cells")
-    if server:
+    if variants or len(servers) > 1:
+        show_variants(results["cells"])
+    for server in servers.values():
         server.close()
 
 

@@ -96,10 +96,10 @@ class Server:
             raise Failed(answer["error"])
         return answer
 
-    def attention(self, regime, cell):
+    def attention(self, regime, cell, tuning=None):
         """Milliseconds for a `cells.Cell`, its output checked by the server."""
         names = ("op", "dtype", "b", "sq", "sk", "hq", "hk", "d", "dv", "causal", "window", "lens")
-        answer = self.ask(regime, **{name: getattr(cell, name) for name in names})
+        answer = self.ask(regime, **{name: getattr(cell, name) for name in names}, tuning=tuning)
         if not answer["err"] <= TOLERANCE[cell.dtype]:
             raise Failed(f"the output is off by {answer['err']}")
         return answer["ms"]

@@ -11,6 +11,10 @@
 //! With op "varlen", sequences of `lens` tokens attend to themselves, packed one after the other; `b`,
 //! `sq` and `sk` are ignored.
 //!
+//! With "tuning", what planning chooses by measurement is chosen by the request ([`fa3::Tuning`]):
+//! `{"kernel": {"operand": "bf16", "head_dim": 64, …}, "image": "path of its machine code, unless it is
+//! of the table", "walk": "pairs", "section_of_l2": 0.5}`, each of which may be null or missing.
+//!
 //! `ms` is the median time of one call, by events around each. `err` is the largest deviation from
 //! f64 over 64 sampled rows of the output, computed after the timing. Inputs are standard normal,
 //! fresh for each request. The device, its kernels and its memory are kept between requests.
@@ -34,6 +38,7 @@ mod median;
 mod random;
 mod request;
 mod session;
+mod tuning;
 
 use std::error::Error;
 use std::io::{BufRead, Write, stdin, stdout};

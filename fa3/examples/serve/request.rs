@@ -3,6 +3,8 @@
 use fa3::{DType, Options, Problem, Sequences, Sizes, Window};
 use serde::Deserialize;
 
+use crate::tuning::Asked as AskedTuning;
+
 /// One line of the protocol.
 #[derive(Debug)]
 pub enum Asked {
@@ -56,6 +58,8 @@ pub struct Request {
     causal: bool,
     window: Option<[i64; 2]>,
     lens: Option<Vec<usize>>,
+    /// What planning is not to choose.
+    pub tuning: Option<AskedTuning>,
     /// How long to call before measuring, in milliseconds.
     pub warmup_ms: f64,
     /// How long to measure, in milliseconds.

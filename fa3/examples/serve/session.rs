@@ -1,13 +1,16 @@
 //! A GPU, kept between requests, and the timing of one call on it.
 
+use std::collections::HashMap;
 use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use fa3::reference::{Inputs, Row, forward_rows};
 use fa3::{
     Backend, Binding, Buffer, CudaBackend, DType, Element, Operands, Plan, Problem, StreamHandle, Tensor,
-    TensorSpec, Workspace,
+    TensorSpec, Tuning, Workspace,
 };
 use fa3_sys::driver::{GraphExec, Stream};
 use half::{bf16, f16};
@@ -16,6 +19,7 @@ use crate::ceiling::{self, TimedCeiling};
 use crate::median::{median_ms, milliseconds};
 use crate::random::normal;
 use crate::request::{CeilingRequest, Request};
+use crate::tuning::Asked as AskedTuning;
 
 /// What may fail in several libraries.
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -36,7 +40,10 @@ pub struct Timed {
 
 /// The GPU with its stream and memory.
 pub struct Session {
+    cuda: Arc<CudaBackend>,
     backend: Arc<dyn Backend>,
+    /// Those that know the machine code of requests, by its path.
+    tuned: HashMap<PathBuf, Arc<dyn Backend>>,
     stream: Stream,
     /// For Q, K, V, O, the LSE and offsets, grown as needed.
     buffers: Vec<Buffer>,
@@ -46,11 +53,11 @@ pub struct Session {
 impl Session {
     /// Opens a GPU.
     pub fn open(ordinal: u32) -> Outcome<Self> {
-        let cuda = CudaBackend::open(ordinal)?;
+        let cuda = Arc::new(CudaBackend::open(ordinal)?);
         let stream = Stream::new(cuda.context())?;
-        let backend: Arc<dyn Backend> = Arc::new(cuda);
+        let backend: Arc<dyn Backend> = cuda.clone();
         let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as u64;
-        Ok(Self { backend, stream, buffers: Vec::new(), seed })
+        Ok(Self { cuda, backend, tuned: HashMap::new(), stream, buffers: Vec::new(), seed })
     }
 
     /// Times one request and checks its output.
@@ -69,7 +76,11 @@ impl Session {
     }
 
     fn time_typed<T: Element>(&mut self, request: &Request, problem: &Problem) -> Outcome<Timed> {
-        let plan = Arc::new(Plan::forward(&self.backend.target(), problem)?);
+        let (tuning, backend) = match &request.tuning {
+            Some(asked) => (asked.tuning(), self.tuned_backend(asked)?),
+            None => (Tuning::default(), Arc::clone(&self.backend)),
+        };
+        let plan = Arc::new(Plan::tuned(&backend.target(), problem, &tuning)?);
         self.seed = self.seed.wrapping_add(1 << 32);
         let host = [problem.q, problem.k, problem.v].map(|spec| spec.layout.shape.iter().product::<usize>());
         let host: Vec<Vec<T>> =
@@ -96,7 +107,7 @@ impl Session {
             operands.cu_q = Some(self.buffers[5].pointer());
             operands.cu_k = operands.cu_q;
         }
-        let binding = plan.bind(&self.backend, &operands, Workspace::Own)?;
+        let binding = plan.bind(&backend, &operands, Workspace::Own)?;
         let ms = self.measure(&binding, request)?;
         let mut output = vec![T::default(); problem.o.layout.span().unwrap_or(0)];
         // SAFETY: the buffer is at least that long, and the calls that write it are done.
@@ -106,6 +117,22 @@ impl Session {
         let offsets = offsets.as_deref();
         let inputs = Inputs { cu_q: offsets, cu_k: offsets, ..Inputs::new(&host[0], &host[1], &host[2]) };
         Ok(Timed { ms, error: self.deviation(problem, &inputs, &output)? })
+    }
+
+    /// The backend for a kernel of the request's own.
+    fn tuned_backend(&mut self, asked: &AskedTuning) -> Outcome<Arc<dyn Backend>> {
+        let (Some(path), Some(kernel)) = (&asked.image, asked.tuning().kernel) else {
+            return Ok(Arc::clone(&self.backend));
+        };
+        if let Some(backend) = self.tuned.get(path) {
+            return Ok(Arc::clone(backend));
+        }
+        let image = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let cuda = CudaBackend::new(self.cuda.context().clone());
+        cuda.add_kernel(&kernel.symbol(), &image)?;
+        let backend: Arc<dyn Backend> = Arc::new(cuda);
+        self.tuned.insert(path.clone(), Arc::clone(&backend));
+        Ok(backend)
     }
 
     /// At least `sizes` bytes in each buffer.

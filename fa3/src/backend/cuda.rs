@@ -69,6 +69,29 @@ impl CudaBackend {
         }
     }
 
+    /// Makes the machine code of a kernel known that this build does not embed: one of a plan with a
+    /// [`Tuning::kernel`](crate::Tuning::kernel) of the caller's. `image` is as
+    /// [`Module::load_image`] takes it. It stays loaded as long as the process.
+    ///
+    /// # Errors
+    /// [`Error::Backend`] if this backend has a kernel of that name; [`Error::Driver`] for an image that
+    /// the driver cannot load, or in which there is no such kernel.
+    pub fn add_kernel(&self, symbol: &str, image: &[u8]) -> Result<()> {
+        let mut kernels = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
+        if kernels.iter().any(|function| function.name() == symbol) {
+            return Err(Error::Backend {
+                backend: NAME,
+                request: format!("add `{symbol}`, which it has"),
+                remedy: "open a backend for each kernel of one name",
+            });
+        }
+        let module = self.checked(Module::load_image(&self.context, image))?;
+        let function = self.checked(module.function(symbol))?;
+        OWN.lock().unwrap_or_else(PoisonError::into_inner).push(function.clone());
+        kernels.push(function);
+        Ok(())
+    }
+
     fn checked<T>(&self, result: Result<T, DriverError>) -> Result<T> {
         result.map_err(|source| self.explain(source))
     }
@@ -90,6 +113,9 @@ impl CudaBackend {
 /// its backend is dropped, and to wait for the whole context then would disturb the other users of
 /// the primary one, down to breaking off a capture of theirs.
 static LOADED: Mutex<Vec<(Context, Function)>> = Mutex::new(Vec::new());
+
+/// The kernels that callers added, kept for the same reason. They are found through their backends alone.
+static OWN: Mutex<Vec<Function>> = Mutex::new(Vec::new());
 
 /// The kernel on this context, loaded if it is not yet.
 fn load(context: &Context, kernel: &KernelPlan) -> Result<Function, Error> {

@@ -5,22 +5,27 @@ use fa3_sys::Arch;
 
 use super::scores::Scores;
 use super::tiling::{TileSource, Tiling};
-use super::{CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, SchedulePlan, Tile, maps};
+use super::{CpuPlan, Execution, ForwardPlan, GpuPlan, KernelPlan, SchedulePlan, Tile, Tuning, maps};
 use crate::{CudaTarget, Dims, Error, Layout, Problem, Result, Target};
 
-pub(super) fn execution(target: &Target, problem: &Problem, dims: &Dims) -> Result<Execution> {
+pub(super) fn execution(
+    target: &Target,
+    problem: &Problem,
+    dims: &Dims,
+    tuning: &Tuning,
+) -> Result<Execution> {
     if dims.is_empty() {
         return Ok(Execution::Nothing);
     }
     match target {
-        Target::Cuda(cuda) => gpu(cuda, problem, dims).map(|gpu| Execution::Gpu(Box::new(gpu))),
+        Target::Cuda(cuda) => gpu(cuda, problem, dims, tuning).map(|gpu| Execution::Gpu(Box::new(gpu))),
         Target::Cpu(cpu) => Ok(Execution::Cpu(CpuPlan::forward(cpu))),
     }
 }
 
-fn gpu(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Result<GpuPlan> {
-    let tiling = Tiling::new(target, problem, dims).ok_or_else(|| too_many(problem))?;
-    let kernel = tiling.kernel;
+fn gpu(target: &CudaTarget, problem: &Problem, dims: &Dims, tuning: &Tuning) -> Result<GpuPlan> {
+    let tiling = Tiling::new(target, problem, dims, tuning).ok_or_else(|| too_many(problem))?;
+    let kernel = &tiling.kernel;
     let maps = maps::forward(problem, dims, kernel, tiling.pack).into_iter().zip(maps::OPERANDS);
     let maps = maps.map(|(slot, operand)| slot.map_err(|source| Error::TensorMap { operand, source }));
     let launch = KernelPlan {

@@ -2,6 +2,7 @@
 
 use fa3_kernels::{ForwardKernel, Operand as KernelType, forward_kernels};
 
+use super::Walk;
 use crate::{CudaTarget, DType, Dims, Options};
 
 /// What of a problem the choices are made by.
@@ -93,26 +94,17 @@ pub(crate) fn pack(traits: &Traits, kernel: &ForwardKernel) -> usize {
     if packs { traits.group } else { 1 }
 }
 
-/// How the CTAs of a launch share its tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Walk {
-    /// CTAs.
-    pub(crate) grid: u32,
-    /// Whether they take tiles two by two.
-    pub(crate) paired: bool,
-}
-
 /// How the CTAs of a dense batch share its tiles: each persists on an SM, or works on one tile. To
 /// persist saves the start of a CTA, and where O has shared memory of its own one tile's end overlaps
 /// the next one's start. Under a causal mask tiles are taken in pairs, a long one and a short one, lest
 /// some CTAs have the longer ones only.
 pub(crate) fn walk(target: &CudaTarget, traits: &Traits, kernel: &ForwardKernel, tiles: u32) -> Walk {
-    let sms = target.sms.max(1);
-    if traits.uneven && pairs_pay(traits, kernel, tiles.div_ceil(2), sms) {
-        Walk { grid: tiles.div_ceil(2).min(sms), paired: true }
+    if traits.uneven && pairs_pay(traits, kernel, tiles.div_ceil(2), target.sms.max(1)) {
+        Walk::Pairs
+    } else if persistent(traits, kernel) {
+        Walk::Persistent
     } else {
-        let grid = if persistent(traits, kernel) { tiles.min(sms) } else { tiles };
-        Walk { grid, paired: false }
+        Walk::TileEach
     }
 }
 
@@ -153,11 +145,9 @@ const SECTION_OF_L2: f64 = 0.5;
 
 /// How many keys, times heads of tiles, have K and V that fit their part of L2. Zero where heads are
 /// best taken one by one: without a mask one after the other fills the device by itself, whereas
-/// under a causal mask the longest tiles of many heads run side by side.
-pub(crate) fn section_keys(target: &CudaTarget, traits: &Traits, pack: usize) -> f64 {
-    if !traits.uneven {
-        return 0.0;
-    }
+/// under a causal mask the longest tiles of many heads run side by side. `part` is another part of L2.
+pub(crate) fn section_keys(target: &CudaTarget, traits: &Traits, pack: usize, part: Option<f64>) -> f64 {
+    let part = part.unwrap_or(if traits.uneven { SECTION_OF_L2 } else { 0.0 });
     let key_bytes = (traits.d + traits.dv) as f64 * traits.dtype.size() as f64;
-    SECTION_OF_L2 * target.l2_bytes as f64 / (key_bytes * pack as f64 / traits.group as f64)
+    part * target.l2_bytes as f64 / (key_bytes * pack as f64 / traits.group as f64)
 }

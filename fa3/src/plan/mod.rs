@@ -9,6 +9,7 @@ pub(crate) mod heuristics;
 pub(crate) mod maps;
 pub(crate) mod scores;
 pub(crate) mod tiling;
+pub(crate) mod tuning;
 mod work;
 
 use crate::{Dims, Problem, Result, Target};
@@ -17,6 +18,7 @@ pub use any::AnyPlan;
 pub use cpu::CpuPlan;
 pub use gpu::{ForwardPlan, GpuPlan, KernelPlan, SchedulePlan, Tile};
 pub use maps::MapSlot;
+pub use tuning::{Tuning, Walk};
 pub use work::Work;
 
 /// What one call will do. Made from a target, shapes and options alone, without touching a
@@ -61,9 +63,18 @@ impl Plan {
     /// problem, [`Error::Unsupported`](crate::Error::Unsupported) for one that the target's
     /// kernels do not take.
     pub fn forward(target: &Target, problem: &Problem) -> Result<Self> {
+        Self::tuned(target, problem, &Tuning::default())
+    }
+
+    /// As [`forward`](Self::forward), with choices of the caller's.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward); [`Error::Unsupported`](crate::Error::Unsupported) also for choices
+    /// by which the problem cannot be computed.
+    pub fn tuned(target: &Target, problem: &Problem, tuning: &Tuning) -> Result<Self> {
         let dims = problem.dims()?;
-        crate::support::check(target, problem, &dims)?;
-        let execution = forward::execution(target, problem, &dims)?;
+        crate::support::check(target, problem, &dims, tuning)?;
+        let execution = forward::execution(target, problem, &dims, tuning)?;
         Ok(Self { target: *target, problem: *problem, dims, work: Work::forward(problem, &dims), execution })
     }
 

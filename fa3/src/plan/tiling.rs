@@ -2,14 +2,15 @@
 
 use fa3_kernels::{CHUNK_BYTES, ForwardKernel};
 
-use super::heuristics::{self, Traits, Walk};
+use super::heuristics::{self, Traits};
+use super::{Tuning, Walk};
 use crate::{CudaTarget, Dims, Problem, Sequences};
 
 /// The kernel and the tiles of a forward pass on SM90.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tiling {
     /// The row of the kernel table.
-    pub(crate) kernel: &'static ForwardKernel,
+    pub(crate) kernel: ForwardKernel,
     /// Query heads that share a tile.
     pub(crate) pack: u32,
     /// Heads of tiles: query heads over `pack`.
@@ -59,28 +60,29 @@ impl TileSource {
 
 impl Tiling {
     /// `None` where the table has no kernel for the problem, or tiles are more than 31 bits count.
-    pub(crate) fn new(target: &CudaTarget, problem: &Problem, dims: &Dims) -> Option<Self> {
+    pub(crate) fn new(target: &CudaTarget, problem: &Problem, dims: &Dims, tuning: &Tuning) -> Option<Self> {
         let traits = Traits::new(problem.q.dtype, dims, &problem.options);
-        let kernel = heuristics::kernel(&traits)?;
-        let pack = heuristics::pack(&traits, kernel);
+        let kernel = tuning.kernel.or_else(|| heuristics::kernel(&traits).copied())?;
+        let pack = heuristics::pack(&traits, &kernel);
         let heads = dims.heads_q.checked_div(pack)?;
         let queries = kernel.tile_queries(u32::try_from(pack).ok()?);
-        let section_keys = heuristics::section_keys(target, &traits, pack);
-        let (source, Walk { grid, paired }) = if problem.sequences == Sequences::Dense {
+        let section_keys = heuristics::section_keys(target, &traits, pack, tuning.section_of_l2);
+        let (source, grid, walk) = if problem.sequences == Sequences::Dense {
             let m_tiles = dims.sq.div_ceil(queries as usize);
             let all_heads = dims.batch.checked_mul(heads)?;
             let tiles = counted(m_tiles.checked_mul(all_heads)?)?;
             let section = section(section_keys, dims.sk, all_heads);
-            let walk = heuristics::walk(target, &traits, kernel, tiles);
-            (TileSource::Counted { m_tiles: counted(m_tiles)?, tiles, section }, walk)
+            let walk = tuning.walk.unwrap_or_else(|| heuristics::walk(target, &traits, &kernel, tiles));
+            let grid = walk.grid(tiles, target.sms.max(1));
+            (TileSource::Counted { m_tiles: counted(m_tiles)?, tiles, section }, grid, walk)
         } else {
             let capacity = capacity(&problem.sequences, dims, queries as usize)?;
             let grid = counted(capacity.checked_mul(heads)?)?;
             // A cast from floating point saturates.
             let section_keys = (section_keys as u32).min(i32::MAX.unsigned_abs());
-            let walk = Walk { grid, paired: false };
-            (TileSource::Listed { capacity: counted(capacity)?, section_keys }, walk)
+            (TileSource::Listed { capacity: counted(capacity)?, section_keys }, grid, Walk::TileEach)
         };
+        let paired = walk == Walk::Pairs;
         Some(Self { kernel, pack: counted(pack)?, heads: counted(heads)?, queries, source, grid, paired })
     }
 }
@@ -136,7 +138,7 @@ mod tests {
         ) {
             prop_assume!(lengths.iter().sum::<usize>() > 0);
             let problem = packed(&lengths, heads_k, group, d);
-            let tiling = Tiling::new(&H200, &problem, &problem.dims().unwrap()).unwrap();
+            let tiling = Tiling::new(&H200, &problem, &problem.dims().unwrap(), &Tuning::default()).unwrap();
             let TileSource::Listed { capacity, .. } = tiling.source else { panic!("not listed") };
             let needed: usize = lengths.iter().map(|len| len.div_ceil(tiling.queries as usize)).sum();
             prop_assert!(needed <= capacity as usize, "{needed} of {capacity}");

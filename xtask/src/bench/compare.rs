@@ -49,7 +49,7 @@ pub(crate) fn torch() -> Result<()> {
 
 /// Runs it, and returns the file with the results.
 pub(crate) fn run(workspace: &Workspace, grids: &[String], burst: bool, rounds: u32) -> Result<PathBuf> {
-    let server = programs::example(workspace, "fa3", SERVER)?.path;
+    let server = self::server(workspace)?;
     let folder = workspace.target.join("fa3-bench");
     fs::create_dir_all(&folder).at(&folder)?;
     let regime = if burst { "burst" } else { "sustained" };
@@ -58,13 +58,8 @@ pub(crate) fn run(workspace: &Workspace, grids: &[String], burst: bool, rounds: 
     if file.exists() {
         fs::remove_file(&file).at(&file)?;
     }
-    let mut command = Command::new("python3");
-    command.arg(workspace.root.join("fa3/benches/peers").join(MAIN)).args(grids);
-    command.arg("--ours").arg(format!("'{}'", server.display()));
-    command.arg("--rounds").arg(rounds.to_string()).arg("--json").arg(&file);
-    if burst {
-        command.arg("--burst");
-    }
+    let mut command = script(workspace, grids, &server, burst, rounds);
+    command.arg("--json").arg(&file);
     let line = process::line(&command);
     if pass_through(command)? != std::process::ExitCode::SUCCESS {
         let output = ": its messages are above".to_owned();
@@ -73,19 +68,37 @@ pub(crate) fn run(workspace: &Workspace, grids: &[String], burst: bool, rounds: 
     Ok(file)
 }
 
-/// Packs the server and the scripts.
-pub(crate) fn pack(workspace: &Workspace, folder: &Path) -> Result<()> {
+/// Builds the server.
+pub(crate) fn server(workspace: &Workspace) -> Result<PathBuf> {
+    Ok(programs::example(workspace, "fa3", SERVER)?.path)
+}
+
+/// The command that compares.
+pub(crate) fn script(
+    workspace: &Workspace,
+    grids: &[String],
+    server: &Path,
+    burst: bool,
+    rounds: u32,
+) -> Command {
+    let mut command = Command::new("python3");
+    command.arg(workspace.root.join("fa3/benches/peers").join(MAIN)).args(grids);
+    command.arg("--ours").arg(format!("'{}'", server.display()));
+    command.arg("--rounds").arg(rounds.to_string());
+    if burst {
+        command.arg("--burst");
+    }
+    command
+}
+
+/// Packs the server and the scripts, and returns how they are called.
+pub(crate) fn pack(workspace: &Workspace, folder: &Path, grids: &[String]) -> Result<String> {
     cubins::build(workspace, &cubins::Arguments::default())?;
     bundle::clear(folder, SERVER)?;
     fs::create_dir_all(folder).at(folder)?;
     bundle::add(&programs::example(workspace, "fa3", SERVER)?, &folder.join(SERVER))?;
     pack_scripts(folder)?;
-    println!(
-        "{0}; on the GPU machine: python3 {FOLDER}/{MAIN} fwd --ours ./{SERVER} --json results.json; here: \
-         cargo xtask bench --from results.json",
-        folder.display()
-    );
-    Ok(())
+    Ok(format!("python3 {FOLDER}/{MAIN} {} --ours ./{SERVER}", grids.join(" ")))
 }
 
 /// Writes the scripts into a folder of a bundle.

@@ -31,6 +31,16 @@ __device__ __forceinline__ void store_matrices(u32 address, u32 m0, u32 m1, u32 
                  : "memory");
 }
 
+// Loads four 8×8 matrices of 16-bit elements; addresses as in store_matrices (PTX ISA, "ldmatrix").
+__device__ __forceinline__ uint4 load_matrices(u32 address) {
+    uint4 m;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m.x), "=r"(m.y), "=r"(m.z), "=r"(m.w)
+                 : "r"(address)
+                 : "memory");
+    return m;
+}
+
 // Loads four 8×8 matrices of 16-bit elements, each transposed; addresses as in store_matrices
 // (PTX ISA, "ldmatrix", .trans).
 __device__ __forceinline__ uint4 load_matrices_transposed(u32 address) {
