@@ -55,6 +55,9 @@ pub struct ForwardKernel {
     pub query_in_registers: bool,
     /// Whether the next tile's first scores are issued before this tile's last P·V. Not with O over Q.
     pub scores_ahead: bool,
+    /// Of eight pairs of exponentials, those that are taken by a polynomial instead of the unit for
+    /// special functions.
+    pub polynomials: u32,
 }
 
 impl ForwardKernel {
@@ -115,6 +118,7 @@ impl ForwardKernel {
                 ("FA3_OUTPUT_OVER_QUERY", flag(self.output_over_query)),
                 ("FA3_QUERY_IN_REGISTERS", flag(self.query_in_registers)),
                 ("FA3_SCORES_AHEAD", flag(self.scores_ahead)),
+                ("FA3_POLYNOMIALS", self.polynomials.to_string()),
                 ("FA3_SHARED_BYTES", self.shared_bytes().to_string()),
             ],
         }
@@ -147,6 +151,7 @@ const fn rows(operand: Operand) -> [ForwardKernel; 8] {
         output_over_query: false,
         query_in_registers: false,
         scores_ahead: false,
+        polynomials: 0,
     };
     let d256 = ForwardKernel { head_dim: 256, value_dim: 256, tile_n: 80, output_over_query: true, ..d128 };
     [

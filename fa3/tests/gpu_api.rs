@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
 use fa3::{
-    Backend, Buffer, CudaBackend, CudaSlices, DType, Device, DeviceTensor, Error, Operands, Place, Plan,
-    Pointer, Problem, StreamHandle, Workspace,
+    Backend, Buffer, CudaBackend, CudaSlices, DType, Device, DeviceTensor, Error, Execution, Operands, Place,
+    Plan, Pointer, Problem, StreamHandle, Tuning, Walk, Workspace,
 };
+use fa3_kernels::ForwardKernel;
 use fa3_sys::driver::{Event, Stream};
 use half::bf16;
 
@@ -129,6 +130,38 @@ fn a_graph_of_ragged_sequences_replays_with_other_lengths() {
         }
         assert_close(&gpu.output(&stream), &host.expected_of(&used));
     }
+}
+
+#[test]
+fn a_plan_of_an_own_kernel_runs_once_the_backend_knows_its_machine_code() {
+    let host = host(11);
+    let gpu = OnGpu::new(&host);
+    let stream = Stream::new(gpu.cuda.context()).unwrap();
+    // A row of the table whose name this backend has not loaded yet, and its own machine code.
+    let plan = gpu.plan();
+    let Execution::Gpu(kernels) = plan.execution() else { panic!("no kernel: {plan}") };
+    let symbol = kernels.forward.kernel.symbol.clone();
+    let entry = fa3_kernels::entry(&symbol, fa3_sys::Arch::Sm90a).unwrap();
+    gpu.cuda.add_kernel(&symbol, entry.image).unwrap();
+    let kernel = *fa3_kernels::forward_kernels().find(|kernel| kernel.symbol() == symbol).unwrap();
+    for walk in [Walk::TileEach, Walk::Persistent, Walk::Pairs] {
+        let tuning = Tuning { kernel: Some(kernel), walk: Some(walk), section_of_l2: Some(0.25) };
+        let plan = Arc::new(Plan::tuned(&gpu.backend.target(), &problem(), &tuning).unwrap());
+        let binding = plan.bind(&gpu.backend, &gpu.operands, Workspace::Own).unwrap();
+        gpu.clear(&stream);
+        // SAFETY: the operands live until the stream is synchronised by reading the output.
+        unsafe { binding.run(handle(&stream)).unwrap() };
+        assert_close(&gpu.output(&stream), &host.expected());
+    }
+    let again = gpu.cuda.add_kernel(&symbol, entry.image).unwrap_err();
+    assert!(again.to_string().contains("which it has"), "{again}");
+    let missing = gpu.cuda.add_kernel("no_such_kernel", entry.image).unwrap_err();
+    assert!(matches!(missing, Error::Driver(_)), "{missing}");
+    let own = ForwardKernel { tile_n: kernel.tile_n - 16, ..kernel };
+    let plan =
+        Plan::tuned(&gpu.backend.target(), &problem(), &Tuning { kernel: Some(own), ..Tuning::default() });
+    let unknown = Arc::new(plan.unwrap()).bind(&gpu.backend, &gpu.operands, Workspace::Own).unwrap_err();
+    assert!(unknown.to_string().contains("_own"), "{unknown}");
 }
 
 #[test]

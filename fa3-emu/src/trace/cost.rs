@@ -121,7 +121,7 @@ const fn arithmetic(op: &AluOp) -> Cost {
         AluOp::Float2 { f, .. } => match f {
             FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul => FLOAT,
             FloatBinary::Div | FloatBinary::DivApprox => SPECIAL,
-            FloatBinary::Min | FloatBinary::Max => INTEGER,
+            FloatBinary::Min | FloatBinary::Max | FloatBinary::MinNan | FloatBinary::MaxNan => INTEGER,
         },
         AluOp::Fma { .. } => FLOAT,
         // Division and remainder are loops of some twenty instructions in machine code.

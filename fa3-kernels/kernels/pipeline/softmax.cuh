@@ -22,6 +22,21 @@ constexpr float kLn2 = 0.693147180559945f;
 constexpr float kHeadroom = 15.f;
 constexpr float kLargest = 0x1p15f;
 
+// 2^x without the unit for special functions, which the exponentials of narrow heads keep busier
+// than the products keep the tensor cores: 2^n by the exponent's bits, 2^f for |f| ≤ ½ by a
+// polynomial, to 2.8e-6 (Cody and Waite, "Software Manual for the Elementary Functions"). Beyond
+// the exponents of f32 it is zero or infinity.
+__device__ __forceinline__ float exp2_polynomial(float x) {
+    // A sum with it has round(x) + 127 in its lowest bits.
+    constexpr float kShift = 0x1.8p23f + 127.f;
+    const float within = min_nan(max_nan(x, -127.f), 128.f);
+    const float shifted = within + kShift;
+    const float f = within - (shifted - kShift);
+    const float high = fmaf(fmaf(0.009582853f, f, 0.055906426f), f, 0.24024099f);
+    const float mantissa = fmaf(fmaf(high, f, 0.69312418f), f, 1.f);
+    return mantissa * __uint_as_float(__float_as_uint(shifted) << 23);
+}
+
 // Accumulator element `i` of a thread is in column first_column() + column_step(i).
 __device__ __forceinline__ i32 first_column() { return 2 * static_cast<i32>(threadIdx.x % 4); }
 __device__ __forceinline__ constexpr i32 column_step(int i) { return i / 4 * 8 + i % 2; }
@@ -52,27 +67,27 @@ struct OnlineSoftmax {
     }
 
     // The probabilities of the first tile, relative to its maximum.
-    template <typename Operand, int N>
+    template <typename Operand, int Polynomials, int N>
     __device__ __forceinline__ void begin(u32 (&probabilities)[N / 2], const float (&scores)[N],
                                           float scale_log2) {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
             maximum[r] = fmaxf(kLowest, row_maximum(scores, r) * scale_log2);
         }
-        exponentials<Operand>(probabilities, sum, scores, scale_log2);
+        exponentials<Operand, Polynomials>(probabilities, sum, scores, scale_log2);
     }
 
     // The probabilities of a later tile; `output` is O of the tiles before. `look` says that some
     // rows may have seen no key yet: the tile's maximum is then taken at once. It decides no bits.
-    template <typename Operand, int N, int M>
+    template <typename Operand, int Polynomials, int N, int M>
     __device__ __forceinline__ void add(u32 (&probabilities)[N / 2], const float (&scores)[N],
                                         float scale_log2, float (&output)[M], bool look) {
         float tile_sum[2];
         if (look) raise(scores, scale_log2, output);
-        exponentials<Operand>(probabilities, tile_sum, scores, scale_log2);
+        exponentials<Operand, Polynomials>(probabilities, tile_sum, scores, scale_log2);
         if (!look && !__all_sync(~0u, fits(tile_sum[0]) && fits(tile_sum[1]))) {
             raise(scores, scale_log2, output);
-            exponentials<Operand>(probabilities, tile_sum, scores, scale_log2);
+            exponentials<Operand, Polynomials>(probabilities, tile_sum, scores, scale_log2);
         }
         sum[0] += tile_sum[0];
         sum[1] += tile_sum[1];
@@ -109,15 +124,20 @@ struct OnlineSoftmax {
   private:
     // Also rounded: the accumulator's layout, packed in pairs, is that of a wgmma A operand in
     // registers (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
-    template <typename Operand, int N>
+    // Of eight pairs, as many as Polynomials leave the special functions alone.
+    template <typename Operand, int Polynomials, int N>
     __device__ __forceinline__ void exponentials(u32 (&probabilities)[N / 2], float (&tile_sum)[2],
                                                  const float (&scores)[N], float scale_log2) const {
         tile_sum[0] = tile_sum[1] = 0.f;
 #pragma unroll
         for (int i = 0; i < N; i += 2) {
             const int r = i / 2 % 2;
-            const float even = exp2_approx(fmaf(scores[i], scale_log2, -maximum[r]));
-            const float odd = exp2_approx(fmaf(scores[i + 1], scale_log2, -maximum[r]));
+            const bool polynomial = i / 2 * Polynomials % 8 < Polynomials;
+            const auto exp2 = [&](float x) {
+                return polynomial ? exp2_polynomial(x) : exp2_approx(x);
+            };
+            const float even = exp2(fmaf(scores[i], scale_log2, -maximum[r]));
+            const float odd = exp2(fmaf(scores[i + 1], scale_log2, -maximum[r]));
             probabilities[i / 2] = pack<Operand>(even, odd);
             tile_sum[r] += even + odd;
         }

@@ -13,6 +13,20 @@ __device__ __forceinline__ float exp2_approx(float x) {
     return y;
 }
 
+// The larger, NaN where one is NaN (PTX ISA, max).
+__device__ __forceinline__ float max_nan(float a, float b) {
+    float y;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+}
+
+// The smaller, NaN where one is NaN (PTX ISA, min).
+__device__ __forceinline__ float min_nan(float a, float b) {
+    float y;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+}
+
 // log2(x), subnormal inputs flushed (PTX ISA, lg2).
 __device__ __forceinline__ float log2_approx(float x) {
     float y;

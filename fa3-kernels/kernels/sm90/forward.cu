@@ -164,7 +164,7 @@ struct Consumer {
         if (!kScoresAhead) turns.pass();
         release(rings.keys, key_at);
         edit(j, open, row);
-        softmax.begin<Operand>(probabilities, scores, p.scale_log2);
+        softmax.begin<Operand, kPolynomials>(probabilities, scores, p.scale_log2);
     }
 
     // Of the last tile of V, the rows from `own` on are beyond the sequence and may be NaN, which
@@ -194,7 +194,8 @@ struct Consumer {
         if (kAfterScores > 0) wgmma_wait<0>();
         settle(output);
         release(rings.values, value_at);
-        softmax.add<Operand>(probabilities, scores, p.scale_log2, output, Edited && j >= open.end);
+        softmax.add<Operand, kPolynomials>(probabilities, scores, p.scale_log2, output,
+                                           Edited && j >= open.end);
     }
 
     __device__ __forceinline__ void last_values(const Tile& tile, i32 row, i32 keep) {

@@ -28,6 +28,8 @@ constexpr bool kQueryInRegisters = FA3_QUERY_IN_REGISTERS;
 constexpr bool kQueryLeavesEarly = kQueryInRegisters && !kOutputOverQuery;
 // Whether the next tile's first scores are issued before this tile's last P·V.
 constexpr bool kScoresAhead = FA3_SCORES_AHEAD;
+// Of eight pairs of exponentials, those that are taken by a polynomial.
+constexpr i32 kPolynomials = FA3_POLYNOMIALS;
 // Products that may still run when the scores are looked at: P·V behind them. With the widest O
 // there are no registers for exponentials beside probabilities that are in use.
 constexpr i32 kAfterScores = kValueDim == 256 ? 0 : 1;
@@ -46,6 +48,7 @@ static_assert(kTileN % kStep == 0 && kHeadDim % kStep == 0 && (kConsumers == 2 |
 static_assert(kConsumerRegisters * kConsumers + kProducerRegisters <=
               kLaunchRegisters * (kConsumers + 1));
 static_assert(!kScoresAhead || !kOutputOverQuery);
+static_assert(kPolynomials >= 0 && kPolynomials <= 8);
 static_assert(!kOutputOverQuery || (kValueDim <= kHeadDim && kQueryStages == 1));
 
 // Shared memory, from a 1024-byte boundary on: Q, the stages of K, the stages of V, O, the tile at

@@ -9,7 +9,7 @@ use crate::tuning::Asked as AskedTuning;
 #[derive(Debug)]
 pub enum Asked {
     /// To time attention.
-    Attention(Request),
+    Attention(Box<Request>),
     /// To time a loop of matrix products.
     Ceiling(CeilingRequest),
 }

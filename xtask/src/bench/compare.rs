@@ -162,6 +162,47 @@ for line in sys.stdin:
         assert!(results.cells[5].speed(Program::Ours).is_some());
     }
 
+    /// Answers in a time that the tuning decides.
+    const TUNED: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    assert asked["op"] == "fwd", asked
+    tuning = asked["tuning"] or {}
+    assert "image" not in tuning or tuning["image"].startswith("/"), tuning
+    print(json.dumps({"ms": {"tile-each": 1.0, "pairs": 0.25}.get(tuning.get("walk"), 0.5), "err": 0.001}), flush=True)
+"#;
+
+    #[test]
+    fn variants_and_other_builds_are_timed_in_turns_with_ours() {
+        let folder = std::env::temp_dir().join(format!("xtask-{}-variants", std::process::id()));
+        pack_scripts(&folder).unwrap();
+        let (server, file) = (folder.join("server.py"), folder.join("variants.json"));
+        fs::write(&server, TUNED).unwrap();
+        let kernel = r#"{"operand": "bf16", "head_dim": 64, "value_dim": 64}"#;
+        let variants = format!(
+            r#"[{{"name": "each", "tuning": {{"kernel": {kernel}, "image": "a.fatbin", "walk": "tile-each"}}}},
+                {{"name": "two", "tuning": {{"kernel": {kernel}, "walk": "pairs"}}}}]"#
+        );
+        fs::write(&file, variants).unwrap();
+        let mut command = Command::new("python3");
+        command
+            .arg(folder.join(FOLDER).join(MAIN))
+            .args(["fwd", "--burst", "--peers", "none", "--rounds", "1"]);
+        command.arg("--ours").arg(format!("python3 '{}'", server.display()));
+        command.arg("--ours").arg(format!("old=python3 '{}'", server.display()));
+        command.arg("--variants").arg(&file);
+        let output = process::output(command).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        // The twelve cells with heads of 64, and no others; the last, 16k tokens causal, is 1.1 TFLOP.
+        let rows: Vec<Vec<&str>> =
+            output.lines().rev().take(4).map(|line| line.split_whitespace().collect()).collect();
+        let names: Vec<&str> = rows.iter().rev().map(|row| row[0]).collect();
+        assert_eq!(names, ["ours", "old", "each", "two"], "{output}");
+        assert!(rows.iter().all(|row| row.len() == 13), "{output}");
+        assert_eq!((rows[0][12], rows[1][12], rows[3][12]), ("4398", "1100", "2199"), "{output}");
+    }
+
     #[test]
     fn names_that_do_not_exist_are_refused() {
         let folder = std::env::temp_dir().join(format!("xtask-{}-names", std::process::id()));

@@ -26,6 +26,9 @@ pub(crate) struct Values {
     /// Whether the next tile's first scores are issued before a tile's last P·V.
     #[arg(long, value_delimiter = ',')]
     scores_ahead: Vec<bool>,
+    /// Of eight pairs of exponentials, those that are taken by a polynomial.
+    #[arg(long, value_delimiter = ',')]
+    polynomials: Vec<u32>,
     /// How CTAs share the tiles.
     #[arg(long, value_delimiter = ',')]
     walk: Vec<Walk>,
@@ -100,6 +103,7 @@ impl Values {
             ..row
         });
         vary(&mut kernels, &self.scores_ahead, |row, scores_ahead| ForwardKernel { scores_ahead, ..row });
+        vary(&mut kernels, &self.polynomials, |row, polynomials| ForwardKernel { polynomials, ..row });
         let mut seen = HashSet::new();
         kernels.retain(|kernel| seen.insert(*kernel));
         let mut variants = Vec::new();
@@ -158,6 +162,7 @@ impl Variant {
             "output_over_query": kernel.output_over_query,
             "query_in_registers": kernel.query_in_registers,
             "scores_ahead": kernel.scores_ahead,
+            "polynomials": kernel.polynomials,
         });
         json!({
             "name": self.name,
@@ -173,12 +178,22 @@ impl Variant {
 
 /// What tells kernels of the same heads apart.
 fn kernel_name(kernel: &ForwardKernel) -> String {
-    let over = if kernel.output_over_query { " over" } else { "" };
-    let registers = if kernel.query_in_registers { " regs" } else { "" };
-    let ahead = if kernel.scores_ahead { " ahead" } else { "" };
     let ForwardKernel { head_dim, value_dim, tile_n, .. } = kernel;
     let values = if value_dim == head_dim { String::new() } else { format!("v{value_dim}") };
-    format!("d{head_dim}{values} {}x{tile_n}{over}{registers}{ahead}", kernel.tile_m())
+    let mut name = format!("d{head_dim}{values} {}x{tile_n}", kernel.tile_m());
+    for (chosen, word) in [
+        (kernel.output_over_query, "over"),
+        (kernel.query_in_registers, "regs"),
+        (kernel.scores_ahead, "ahead"),
+    ] {
+        if chosen {
+            write!(name, " {word}").ok();
+        }
+    }
+    if kernel.polynomials > 0 {
+        write!(name, " poly{}", kernel.polynomials).ok();
+    }
+    name
 }
 
 /// What the scripts read.

@@ -103,6 +103,10 @@ pub enum FloatBinary {
     Min,
     /// The larger; the other where one is NaN; −0 counts as smaller than +0.
     Max,
+    /// `min.NaN`: as `Min`, but NaN where one is NaN.
+    MinNan,
+    /// `max.NaN`: as `Max`, but NaN where one is NaN.
+    MaxNan,
 }
 
 /// A comparison. For floats the plain ones are false where an operand is NaN.

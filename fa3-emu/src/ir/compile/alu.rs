@@ -142,6 +142,11 @@ fn float1(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>, f: FloatUnar
 
 fn float2(opcode: &mut Opcode<'_>, operands: &mut Operands<'_, '_>, f: FloatBinary) -> Result<AluOp, Fault> {
     let ftz = opcode.take("ftz");
+    let f = match f {
+        FloatBinary::Min if opcode.take("NaN") => FloatBinary::MinNan,
+        FloatBinary::Max if opcode.take("NaN") => FloatBinary::MaxNan,
+        other => other,
+    };
     opcode.ty(&[Ty::F32])?;
     let (dst, a) = (operands.dst(Class::B32)?, operands.src(Ty::F32)?);
     Ok(AluOp::Float2 { f, ftz, dst, a, b: operands.src(Ty::F32)? })
@@ -294,10 +299,11 @@ mod tests {
         assert_eq!(alu("add.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::Add, false)));
         assert_eq!(alu("add.rn.ftz.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::Add, true)));
         assert_eq!(alu("max.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::Max, false)));
+        assert_eq!(alu("min.ftz.NaN.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::MinNan, true)));
         assert_eq!(alu("div.full.f32 %r1, %r2, 0f40000000;"), Ok(float(FloatBinary::DivApprox, false)));
         let ex2 = AluOp::Float1 { f: FloatUnary::Ex2Approx, ftz: true, dst: r(0), a };
         assert_eq!(alu("ex2.approx.ftz.f32 %r1, %r2;"), Ok(ex2));
-        for unknown_form in ["add.rz.f32", "add.sat.f32", "max.rn.f32", "max.NaN.f32", "add.rn.f32x2"] {
+        for unknown_form in ["add.rz.f32", "add.sat.f32", "max.rn.f32", "add.rn.f32x2"] {
             assert_eq!(alu(&format!("{unknown_form} %r1, %r2, %r3;")), Err(unknown(unknown_form)));
         }
     }

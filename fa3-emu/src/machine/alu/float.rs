@@ -75,6 +75,8 @@ pub(super) fn binary(
         FloatBinary::Div | FloatBinary::DivApprox => map2(registers, ftz, dst, [a, b], mask, |a, b| a / b),
         FloatBinary::Min => map2(registers, ftz, dst, [a, b], mask, minimum),
         FloatBinary::Max => map2(registers, ftz, dst, [a, b], mask, maximum),
+        FloatBinary::MinNan => map2(registers, ftz, dst, [a, b], mask, |a, b| or_nan(a, b, minimum)),
+        FloatBinary::MaxNan => map2(registers, ftz, dst, [a, b], mask, |a, b| or_nan(a, b, maximum)),
     }
 }
 
@@ -88,6 +90,12 @@ fn minimum(a: f32, b: f32) -> f32 {
 #[inline(always)]
 fn maximum(a: f32, b: f32) -> f32 {
     if a == b { f32::from_bits(a.to_bits() & b.to_bits()) } else { canonical(a.max(b)) }
+}
+
+/// `f`, but a NaN wins.
+#[inline(always)]
+fn or_nan(a: f32, b: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
+    if a.is_nan() || b.is_nan() { canonical(f32::NAN) } else { f(a, b) }
 }
 
 /// A NaN as the one that PTX gives (PTX ISA, "Floating Point Instructions": `0x7fffffff`).

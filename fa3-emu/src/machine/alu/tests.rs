@@ -138,6 +138,8 @@ fn floats_flush_and_lose_nan_as_ptx_says() {
     assert_eq!(float2(FloatBinary::Max, false, f32::NAN, 1.0), 1.0);
     assert_eq!(float2(FloatBinary::Max, false, f32::NAN, f32::NAN).to_bits(), 0x7fff_ffff);
     assert_eq!(float2(FloatBinary::Max, false, -3.0, -2.0), -2.0);
+    assert_eq!(float2(FloatBinary::MaxNan, false, 1.0, f32::NAN).to_bits(), 0x7fff_ffff);
+    assert_eq!(float2(FloatBinary::MinNan, false, 3.0, 2.0), 2.0);
     assert_eq!(float2(FloatBinary::Mul, true, tiny, 0.5), 0.0);
     assert_eq!(float2(FloatBinary::Mul, false, tiny, 0.5), tiny * 0.5);
     let float1 = |f, ftz, a: f32| {
