@@ -134,7 +134,7 @@ mod tests {
                 "causal": true, "window": [15, -1], "lens": {lens}, "warmup_ms": 1, "measure_ms": 1}}"#
         );
         match Asked::parse(&line).unwrap() {
-            Asked::Attention(request) => request,
+            Asked::Attention(request) => *request,
             asked => panic!("{asked:?}"),
         }
     }
