@@ -48,6 +48,8 @@ pub struct ForwardKernel {
     pub consumers: u32,
     /// Keys a tile.
     pub tile_n: u32,
+    /// CTAs a cluster, which share the loads of K and V by multicast: 1 or 2. Their tiles are neighbours.
+    pub cluster: u32,
     /// Whether O leaves through the shared memory of Q, for want of room for its own. Else there is
     /// room for two tiles of Q, too.
     pub output_over_query: bool,
@@ -113,6 +115,7 @@ impl ForwardKernel {
                 ("FA3_VALUE_DIM", self.value_dim.to_string()),
                 ("FA3_CONSUMERS", self.consumers.to_string()),
                 ("FA3_TILE_N", self.tile_n.to_string()),
+                ("FA3_CLUSTER", self.cluster.to_string()),
                 ("FA3_STAGES", STAGES.to_string()),
                 ("FA3_QUERY_STAGES", self.query_stages().to_string()),
                 ("FA3_OUTPUT_OVER_QUERY", flag(self.output_over_query)),
@@ -148,6 +151,7 @@ const fn rows(operand: Operand) -> [ForwardKernel; 8] {
         value_dim: 128,
         consumers: 2,
         tile_n: 128,
+        cluster: 1,
         output_over_query: false,
         query_in_registers: false,
         scores_ahead: false,

@@ -5,8 +5,9 @@
 //! Parameters, in order: the tensor maps of Q, K, V and O (128 bytes each), then [`ForwardParams`].
 //! Q's map is over `[dim, head in pack, sequence, head of tiles, batch]`, the others over
 //! `[dim, sequence, heads, batch]`, with boxes of [`ForwardKernel::boxes`] and a swizzle as wide as
-//! a box's row. Any one-dimensional grid is right: CTA `i` works on tiles `i`, `i + grid`, and so
-//! on, or on every such pair of tiles where [`ForwardParams::paired`] says so.
+//! a box's row. Any one-dimensional grid of whole clusters is right: cluster `i` of `n` works on tiles
+//! `i`, `i + n`, and so on, or on every such pair of tiles where [`ForwardParams::paired`] says so.
+//! Of a cluster's tile, each CTA computes its share of the rows.
 //! [`ForwardKernel::threads`] threads a CTA, [`ForwardKernel::shared_bytes`] of dynamic shared
 //! memory.
 //!
@@ -117,14 +118,14 @@ pub const fn panel_columns(width: u32) -> u32 {
 
 impl ForwardKernel {
     /// The boxes that the kernel's loads and stores assume: a panel's columns, and as many rows as
-    /// Q's tile, a key tile, and one warpgroup's share of O. `pack` query heads share a tile of Q;
+    /// Q's tile, a CTA's share of a key tile, and one warpgroup's share of O. `pack` query heads share a tile of Q;
     /// at least one, at most [`tile_m`](Self::tile_m).
     pub const fn boxes(&self, pack: u32) -> Boxes {
         let (keys, values) = (panel_columns(self.head_dim), panel_columns(self.value_dim));
         Boxes {
             q: [keys, pack, self.tile_queries(pack), 1, 1],
-            k: [keys, self.tile_n, 1, 1],
-            v: [values, self.tile_n, 1, 1],
+            k: [keys, self.tile_n / self.cluster, 1, 1],
+            v: [values, self.tile_n / self.cluster, 1, 1],
             o: [values, 64, 1, 1],
         }
     }

@@ -32,14 +32,14 @@ __device__ __forceinline__ i32 tile_queries(const ForwardParams& p) {
     return over_pack(p, TileM);
 }
 
-// How many tiles the launch has.
+// How many tiles the launch has; those of a cluster, which lie side by side, count as one.
 __device__ __forceinline__ u32 tile_count(const ForwardParams& p) {
     return p.schedule == 0 ? static_cast<u32>(p.tiles)
                            : static_cast<u32>(chunk_count(p.schedule)) * p.heads;
 }
 
-// The tiles of a CTA: one, or two neighbours where they are paired, in each stride of the grid.
-// Unsigned, for the last tile's number and the grid may add up to more than 2³¹.
+// The tiles of a CTA, or cluster: one, or two neighbours where they are paired, in each stride of
+// the grid. Unsigned, for the last tile's number and the grid may add up to more than 2³¹.
 struct TileWalk {
     u32 number;
     u32 after_even;
@@ -59,7 +59,7 @@ struct TileWalk {
 // sections; in a section the last rows come first, which under a causal mask are the longest, and
 // the section's heads take turns. Where tiles are paired, each of them is followed by the first of
 // its head's rows that is still left, and a middle row by the next head's.
-template <int TileM>
+template <int TileM, int Cluster = 1>
 __device__ __forceinline__ Tile tile_of(const ForwardParams& p, const Chunk& sequence, i32 heads,
                                         i32 index) {
     const i32 section = index / (sequence.section * sequence.m_tiles);
@@ -73,7 +73,7 @@ __device__ __forceinline__ Tile tile_of(const ForwardParams& p, const Chunk& seq
     const i32 from_end = turn / together;
     Tile tile;
     tile.first_query =
-        (short_one ? from_end : sequence.m_tiles - 1 - from_end) * tile_queries<TileM>(p);
+        (short_one ? from_end : sequence.m_tiles - 1 - from_end) * Cluster * tile_queries<TileM>(p);
     tile.head = head % p.heads;
     tile.head_k = tile.head * p.pack / p.group;
     tile.batch = sequence.batch + head / p.heads;
@@ -84,17 +84,17 @@ __device__ __forceinline__ Tile tile_of(const ForwardParams& p, const Chunk& seq
     return tile;
 }
 
-// Tile `number` of the launch. A dense batch is scheduled as if it were one sequence with the heads
-// of all.
-template <int TileM>
+// Tile `number` of the launch, the first one of a cluster's. A dense batch is scheduled as if it
+// were one sequence with the heads of all.
+template <int TileM, int Cluster = 1>
 __device__ __forceinline__ Tile tile_at(const ForwardParams& p, u32 number) {
     const i32 index = static_cast<i32>(number);
     if (p.schedule == 0) {
-        return tile_of<TileM>(p, {0, p.sq, 0, p.sk, 0, 0, p.m_tiles, p.section}, p.batch_heads,
-                              index);
+        return tile_of<TileM, Cluster>(p, {0, p.sq, 0, p.sk, 0, 0, p.m_tiles, p.section},
+                                       p.batch_heads, index);
     }
     const Chunk sequence = chunk_at(p.schedule, index / p.heads);
-    return tile_of<TileM>(p, sequence, p.heads, index - sequence.first * p.heads);
+    return tile_of<TileM, Cluster>(p, sequence, p.heads, index - sequence.first * p.heads);
 }
 
 // The query of row `row` of a tile, and its head.
@@ -141,11 +141,12 @@ struct KeyTiles {
     i32 end;
 };
 
-// The key tiles that a tile visits. At least one, wholly masked where no row sees any key: every
-// path through the pipeline then has the same shape.
-template <int TileM, int TileN>
+// The key tiles that a cluster visits, whose first tile is `tile`. At least one, wholly masked
+// where no row sees any key: every path through the pipeline then has the same shape.
+template <int TileM, int TileN, int Cluster = 1>
 __device__ __forceinline__ KeyTiles key_tiles(const ForwardParams& p, const Tile& tile) {
-    const i32 last_query = min(tile.first_query + tile_queries<TileM>(p), tile.q_len) - 1;
+    const i32 queries = Cluster * tile_queries<TileM>(p);
+    const i32 last_query = min(tile.first_query + queries, tile.q_len) - 1;
     const i32 begin = key_begin(p, tile, tile.first_query) / TileN;
     return {begin, max(begin + 1, ceil_div(key_end(p, tile, last_query), TileN))};
 }

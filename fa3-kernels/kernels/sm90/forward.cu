@@ -4,9 +4,11 @@
 // consumer warpgroup owns 64 rows of Q and walks over the key tiles from the last it sees down to
 // the first, the next tile's scores in flight while it takes this tile's exponentials
 // (FlashAttention-3, sections 3.1 and 3.2). One kernel a row of `table.rs`.
+#include <fa3/tma/cluster.cuh>
 #include <fa3/tma/elect.cuh>
 #include <fa3/tma/fence.cuh>
 #include <fa3/tma/load.cuh>
+#include <fa3/tma/multicast.cuh>
 #include <fa3/tma/registers.cuh>
 
 #include "../pipeline/clear.cuh"
@@ -26,6 +28,11 @@ struct Maps {
     const tma::TensorMap& o;
 };
 
+// A cluster works on its tiles as one.
+__device__ __forceinline__ TileWalk own_walk(const ForwardParams& p) {
+    return TileWalk(p, blockIdx.x / kCluster, gridDim.x / kCluster);
+}
+
 // The producer: one thread keeps the rings full, in the order in which the consumers drain them.
 __device__ __forceinline__ void produce(const Maps& maps, const ForwardParams& p, u32 shared,
                                         const Rings& rings) {
@@ -33,9 +40,10 @@ __device__ __forceinline__ void produce(const Maps& maps, const ForwardParams& p
     KeyRing::Cursor key_at, value_at;
     const u32 query_rows = tile_queries<kTileM>(p) * p.pack;
     const u32 count = tile_count(p);
-    for (TileWalk walk(p, blockIdx.x, gridDim.x); walk.number < count; walk.number = walk.next()) {
-        const Tile tile = tile_at<kTileM>(p, walk.number);
-        const KeyTiles keys = key_tiles<kTileM, kTileN>(p, tile);
+    for (TileWalk walk = own_walk(p); walk.number < count; walk.number = walk.next()) {
+        Tile tile = tile_at<kTileM, kCluster>(p, walk.number);
+        const KeyTiles keys = key_tiles<kTileM, kTileN, kCluster>(p, tile);
+        if (kCluster > 1) tile.first_query += tma::cluster_rank() * tile_queries<kTileM>(p);
         const auto load_queries = [&] {
             rings.queries.acquire(query_at);
             const u32 slot = work_slot(shared, query_at);
@@ -58,9 +66,18 @@ __device__ __forceinline__ void produce(const Maps& maps, const ForwardParams& p
             ring.expect(at, Columns::count * panel_bytes);
 #pragma unroll
             for (i32 panel = 0; panel < Columns::count; ++panel) {
-                tma::load_tile(base + (at.stage * Columns::count + panel) * panel_bytes, &map,
-                               ring.full_barrier(at), panel * Columns::columns,
-                               tile.k_start + j * kTileN, tile.head_k, tile.batch);
+                const u32 to = base + (at.stage * Columns::count + panel) * panel_bytes;
+                const i32 column = panel * Columns::columns, row = tile.k_start + j * kTileN;
+                if (kCluster == 1) {
+                    tma::load_tile(to, &map, ring.full_barrier(at), column, row, tile.head_k,
+                                   tile.batch);
+                } else {
+                    // A share for all of the cluster; the others bring theirs.
+                    const i32 share = tma::cluster_rank() * (kTileN / kCluster);
+                    tma::load_tile_multicast(to + share * Columns::row_bytes, &map,
+                                             ring.full_barrier(at), (1 << kCluster) - 1, column,
+                                             row + share, tile.head_k, tile.batch);
+                }
             }
             at.advance();
         };
@@ -123,8 +140,13 @@ struct Consumer {
             output, probabilities, shared + kValues + value_at.stage * kValueBytes, keep);
     }
 
+    // To the producers of all CTAs whose loads land here.
     __device__ __forceinline__ void release(const KeyRing& ring, KeyRing::Cursor& at) const {
-        if (elected) ring.release(at);
+        if (elected) {
+            if (kCluster == 1) ring.release(at);
+#pragma unroll
+            for (i32 cta = 0; kCluster > 1 && cta < kCluster; ++cta) ring.release_remote(at, cta);
+        }
         at.advance();
     }
 
@@ -244,7 +266,7 @@ struct Consumer {
     __device__ __forceinline__ void consume() {
         const i32 first_row = warpgroup * 64;
         const i32 row = first_row + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-        bool more = TileWalk(p, blockIdx.x, gridDim.x).number < tile_count(p);
+        bool more = own_walk(p).number < tile_count(p);
         bool started = false;
         Tile tile;
         i32 keep = 0;
@@ -312,8 +334,8 @@ extern "C" __global__ void __launch_bounds__(fa3::kThreads, 1)
 
     if (threadIdx.x == 0) {
         rings.queries.init(kConsumers);
-        rings.keys.init(kConsumers);
-        rings.values.init(kConsumers);
+        rings.keys.init(kConsumers * kCluster);
+        rings.values.init(kConsumers * kCluster);
         tma::barrier_init_fence();
     }
     // Rows of Q that packed heads leave over.
@@ -326,7 +348,11 @@ extern "C" __global__ void __launch_bounds__(fa3::kThreads, 1)
         }
         tma::fence_async_shared();
     }
-    __syncthreads();
+    if (kCluster == 1) {
+        __syncthreads();
+    } else {
+        tma::cluster_sync();
+    }
 
     if (threadIdx.x < 128) {
         tma::registers_lower<kProducerRegisters>();
@@ -344,5 +370,9 @@ extern "C" __global__ void __launch_bounds__(fa3::kThreads, 1)
                           threadIdx.x % 128 == 0,
                           Turns<kConsumers, kTurnBarrier>(warpgroup)};
         consumer.consume();
+    }
+    if (kCluster > 1) {
+        __syncwarp();
+        tma::cluster_sync();
     }
 }

@@ -17,6 +17,8 @@ constexpr i32 kHeadDim = FA3_HEAD_DIM;
 constexpr i32 kValueDim = FA3_VALUE_DIM;
 constexpr i32 kConsumers = FA3_CONSUMERS;
 constexpr i32 kTileM = 64 * kConsumers;
+// CTAs that share the loads of K and V by multicast; their tiles lie side by side.
+constexpr i32 kCluster = FA3_CLUSTER;
 constexpr i32 kTileN = FA3_TILE_N;
 constexpr i32 kStages = FA3_STAGES;
 constexpr bool kOutputOverQuery = FA3_OUTPUT_OVER_QUERY;
@@ -38,12 +40,13 @@ constexpr i32 kThreads = 128 * (kConsumers + 1);
 // H200 (16k keys), with 232 at 660. A CTA has the registers that it is launched with:
 // for each thread its share of 64 Ki, rounded down to a multiple of 8.
 constexpr i32 kLaunchRegisters = 64 * 1024 / kThreads / 8 * 8;
-constexpr i32 kProducerRegisters = kConsumers == 2 ? 24 : 32;
-constexpr i32 kConsumerRegisters = kConsumers == 2 ? 240 : 160;
+constexpr i32 kProducerRegisters = kConsumers == 3 ? 32 : kCluster == 1 ? 24 : 40;
+constexpr i32 kConsumerRegisters = kConsumers == 3 ? 160 : kCluster == 1 ? 240 : 232;
 
 using KeyPanels = Panels<kHeadDim>;
 using ValuePanels = Panels<kValueDim>;
 
+static_assert(kCluster == 1 || (kCluster == 2 && kTileN % (8 * kCluster) == 0));
 static_assert(kTileN % kStep == 0 && kHeadDim % kStep == 0 && (kConsumers == 2 || kConsumers == 3));
 static_assert(kConsumerRegisters * kConsumers + kProducerRegisters <=
               kLaunchRegisters * (kConsumers + 1));

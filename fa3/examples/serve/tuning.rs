@@ -37,6 +37,7 @@ struct AskedKernel {
     value_dim: u32,
     consumers: u32,
     tile_n: u32,
+    cluster: u32,
     output_over_query: bool,
     query_in_registers: bool,
     scores_ahead: bool,
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_tuning_is_read() {
-        let text = r#"{"kernel": {"operand": "bf16", "head_dim": 64, "value_dim": 64, "consumers": 2, "tile_n": 112,
+        let text = r#"{"kernel": {"operand": "bf16", "head_dim": 64, "value_dim": 64, "consumers": 2, "tile_n": 112, "cluster": 1,
             "output_over_query": false, "query_in_registers": true, "scores_ahead": true, "polynomials": 2}, "image": "a b.fatbin", "walk": "tile-each"}"#;
         let asked: Asked = serde_json::from_str(text).unwrap();
         let tuning = asked.tuning();

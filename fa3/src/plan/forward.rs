@@ -33,7 +33,7 @@ fn gpu(target: &CudaTarget, problem: &Problem, dims: &Dims, tuning: &Tuning) -> 
         arch: Arch::Sm90a,
         grid: [tiling.grid, 1, 1],
         block: kernel.threads(),
-        cluster: 1,
+        cluster: kernel.cluster,
         shared_bytes: kernel.shared_bytes(),
     };
     let forward = ForwardPlan {

@@ -15,7 +15,7 @@ pub(crate) struct Tiling {
     pub(crate) pack: u32,
     /// Heads of tiles: query heads over `pack`.
     pub(crate) heads: u32,
-    /// Queries a tile.
+    /// Queries a tile, those of a cluster counted as one.
     pub(crate) queries: u32,
     /// Where tiles come from.
     pub(crate) source: TileSource,
@@ -65,7 +65,7 @@ impl Tiling {
         let kernel = tuning.kernel.or_else(|| heuristics::kernel(&traits).copied())?;
         let pack = heuristics::pack(&traits, &kernel);
         let heads = dims.heads_q.checked_div(pack)?;
-        let queries = kernel.tile_queries(u32::try_from(pack).ok()?);
+        let queries = kernel.tile_queries(u32::try_from(pack).ok()?).checked_mul(kernel.cluster)?;
         let section_keys = heuristics::section_keys(target, &traits, pack, tuning.section_of_l2);
         let (source, grid, walk) = if problem.sequences == Sequences::Dense {
             let m_tiles = dims.sq.div_ceil(queries as usize);
@@ -73,11 +73,12 @@ impl Tiling {
             let tiles = counted(m_tiles.checked_mul(all_heads)?)?;
             let section = section(section_keys, dims.sk, all_heads);
             let walk = tuning.walk.unwrap_or_else(|| heuristics::walk(target, &traits, &kernel, tiles));
-            let grid = walk.grid(tiles, target.sms.max(1));
+            let clusters = target.sms.checked_div(kernel.cluster)?;
+            let grid = walk.grid(tiles, clusters.max(1)).checked_mul(kernel.cluster)?;
             (TileSource::Counted { m_tiles: counted(m_tiles)?, tiles, section }, grid, walk)
         } else {
             let capacity = capacity(&problem.sequences, dims, queries as usize)?;
-            let grid = counted(capacity.checked_mul(heads)?)?;
+            let grid = counted(capacity.checked_mul(heads)?.checked_mul(kernel.cluster as usize)?)?;
             // A cast from floating point saturates.
             let section_keys = (section_keys as u32).min(i32::MAX.unsigned_abs());
             (TileSource::Listed { capacity: counted(capacity)?, section_keys }, grid, Walk::TileEach)

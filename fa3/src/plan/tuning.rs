@@ -119,6 +119,15 @@ mod tests {
     }
 
     #[test]
+    fn a_grid_has_whole_clusters() {
+        let row = forward_kernels().find(|kernel| kernel.head_dim == 128).copied().unwrap();
+        let kernel = ForwardKernel { operand: fa3_kernels::Operand::Bf16, cluster: 2, ..row };
+        let of = |walk| Tuning { kernel: Some(kernel), walk: Some(walk), section_of_l2: Some(0.0) };
+        assert_eq!(grid(of(Walk::TileEach)), (16 * 128, 0, 1));
+        assert_eq!(grid(of(Walk::Pairs)), (132, 1, 1));
+    }
+
+    #[test]
     fn a_kernel_that_is_not_in_the_table_has_another_name() {
         let row = forward_kernels().next().copied().unwrap();
         let own = ForwardKernel { tile_n: row.tile_n - 16, ..row };

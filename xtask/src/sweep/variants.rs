@@ -17,6 +17,9 @@ pub(crate) struct Values {
     /// Keys a tile.
     #[arg(long, value_delimiter = ',')]
     tile_n: Vec<u32>,
+    /// CTAs that share the loads of K and V.
+    #[arg(long, value_delimiter = ',')]
+    cluster: Vec<u32>,
     /// Whether O leaves through the shared memory of Q.
     #[arg(long, value_delimiter = ',')]
     output_over_query: Vec<bool>,
@@ -94,6 +97,7 @@ impl Values {
         }
         vary(&mut kernels, &self.consumers, |row, consumers| ForwardKernel { consumers, ..row });
         vary(&mut kernels, &self.tile_n, |row, tile_n| ForwardKernel { tile_n, ..row });
+        vary(&mut kernels, &self.cluster, |row, cluster| ForwardKernel { cluster, ..row });
         vary(&mut kernels, &self.output_over_query, |row, output_over_query| ForwardKernel {
             output_over_query,
             ..row
@@ -159,6 +163,7 @@ impl Variant {
             "value_dim": kernel.value_dim,
             "consumers": kernel.consumers,
             "tile_n": kernel.tile_n,
+            "cluster": kernel.cluster,
             "output_over_query": kernel.output_over_query,
             "query_in_registers": kernel.query_in_registers,
             "scores_ahead": kernel.scores_ahead,
@@ -182,6 +187,7 @@ fn kernel_name(kernel: &ForwardKernel) -> String {
     let values = if value_dim == head_dim { String::new() } else { format!("v{value_dim}") };
     let mut name = format!("d{head_dim}{values} {}x{tile_n}", kernel.tile_m());
     for (chosen, word) in [
+        (kernel.cluster > 1, "cluster"),
         (kernel.output_over_query, "over"),
         (kernel.query_in_registers, "regs"),
         (kernel.scores_ahead, "ahead"),

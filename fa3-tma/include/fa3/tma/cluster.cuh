@@ -5,10 +5,11 @@
 
 namespace fa3::tma {
 
-// This CTA's rank in its cluster. PTX ISA, "Special Registers: %cluster_ctarank".
+// This CTA's rank in its cluster, read anew each time rather than kept in a register. PTX ISA,
+// "Special Registers: %cluster_ctarank".
 __device__ __forceinline__ u32 cluster_rank() {
     u32 rank;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
 
