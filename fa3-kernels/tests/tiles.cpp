@@ -74,7 +74,11 @@ static void check_keys(const ForwardParams& p, const Tile& tile) {
     check((p.schedule == 0 && p.sk != 0) ||
               has_foreign_keys<TileN>(p, tile, all) == (int64_t{all.end} * TileN > tile.k_len),
           "keys of others are known");
+    const u32 passed = passed_key_tiles<TileN, TileM / 64>(p, tile, all);
     for (i32 first = 0; first < TileM; first += 64) {
+        const i32 above = passed >> first / 32 & 1, below = passed >> (first / 32 + 1) & 1;
+        const KeyTiles own = {all.begin + below, all.end - above};
+        check(own.begin < own.end, "at least one own key tile");
         const KeyTiles open = open_key_tiles<TileN>(p, tile, all, query_of(p, tile, first),
                                                     query_of(p, tile, first + 63));
         check(all.begin <= open.begin && open.end <= all.end && all.begin <= open.end,
@@ -91,6 +95,9 @@ static void check_keys(const ForwardParams& p, const Tile& tile) {
                 check(int64_t{all.begin} * TileN <= keys.begin &&
                           keys.end <= int64_t{all.end} * TileN,
                       "every visible key is in a tile");
+                check(int64_t{own.begin} * TileN <= keys.begin &&
+                          keys.end <= int64_t{own.end} * TileN,
+                      "every visible key is in an own tile");
             }
             if (open.begin < open.end) {
                 check(keys.begin <= int64_t{open.begin} * TileN &&

@@ -19,9 +19,18 @@ using tma::store_shared;
 struct Work {
     Tile tile;
     KeyTiles keys;
-    bool more;  // whether another tile comes after it
+    bool more;   // whether another tile comes after it
+    u32 passed;  // of passed_key_tiles()
 
     static constexpr u32 bytes = 48;
+
+    // Whether a warpgroup passes by the last key tile, and the first.
+    __device__ __forceinline__ i32 passes_last(i32 warpgroup) const {
+        return passed >> 2 * warpgroup & 1;
+    }
+    __device__ __forceinline__ i32 passes_first(i32 warpgroup) const {
+        return passed >> (2 * warpgroup + 1) & 1;
+    }
 };
 
 __device__ __forceinline__ void hand_over(u32 slot, const Work& work) {
@@ -29,7 +38,7 @@ __device__ __forceinline__ void hand_over(u32 slot, const Work& work) {
     const auto word = [](i32 value) { return static_cast<u32>(value); };
     store_shared(slot, {word(t.first_query), word(t.head), word(t.head_k), word(t.batch)});
     store_shared(slot + 16, {word(t.q_start), word(t.q_len), word(t.k_start), word(t.k_len)});
-    store_shared(slot + 32, {word(work.keys.begin), word(work.keys.end), work.more, 0});
+    store_shared(slot + 32, {word(work.keys.begin), word(work.keys.end), work.more, work.passed});
 }
 
 __device__ __forceinline__ Work take_over(u32 slot) {
@@ -38,7 +47,8 @@ __device__ __forceinline__ Work take_over(u32 slot) {
     return {{number(a.x), number(a.y), number(a.z), number(a.w), number(b.x), number(b.y),
              number(b.z), number(b.w)},
             {number(c.x), number(c.y)},
-            c.z != 0};
+            c.z != 0,
+            c.w};
 }
 
 }  // namespace fa3

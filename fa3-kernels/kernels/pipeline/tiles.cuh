@@ -151,6 +151,30 @@ __device__ __forceinline__ KeyTiles key_tiles(const ForwardParams& p, const Tile
     return {begin, max(begin + 1, ceil_div(key_end(p, tile, last_query), TileN))};
 }
 
+// Those of them of which the queries from `first` to `last` see any key, at least one; and all but
+// one at either end, which is as far as a warpgroup passes key tiles by.
+template <int TileN>
+__device__ __forceinline__ KeyTiles own_key_tiles(const ForwardParams& p, const Tile& tile,
+                                                  KeyTiles all, i32 first, i32 last) {
+    const i32 seen = ceil_div(key_end(p, tile, last), TileN);
+    const i32 end = min(all.end, max(max(all.begin + 1, all.end - 1), seen));
+    const i32 begin = min(key_begin(p, tile, first) / TileN, all.begin + 1);
+    return {max(all.begin, min(begin, end - 1)), end};
+}
+
+// Whether each warpgroup passes by the last key tile, and the first, in two bits of its own.
+template <int TileN, int Warpgroups>
+__device__ __forceinline__ u32 passed_key_tiles(const ForwardParams& p, const Tile& tile,
+                                                KeyTiles all) {
+    u32 passed = 0;
+    for (i32 warpgroup = 0; warpgroup < Warpgroups; ++warpgroup) {
+        const KeyTiles own = own_key_tiles<TileN>(p, tile, all, query_of(p, tile, 64 * warpgroup),
+                                                  query_of(p, tile, 64 * warpgroup + 63));
+        passed |= ((all.end - own.end) | (own.begin - all.begin) << 1) << 2 * warpgroup;
+    }
+    return passed;
+}
+
 // Those of them whose every key all of the queries from `first` to `last` see: below, the window's
 // left edge crosses them, above, its right edge or the sequence's end.
 template <int TileN>

@@ -47,7 +47,8 @@ __device__ __forceinline__ void produce(const Maps& maps, const ForwardParams& p
         const auto load_queries = [&] {
             rings.queries.acquire(query_at);
             const u32 slot = work_slot(shared, query_at);
-            hand_over(slot, {tile, keys, walk.next() < count});
+            hand_over(slot, {tile, keys, walk.next() < count,
+                             passed_key_tiles<kTileN, kConsumers>(p, tile, keys)});
             rings.queries.expect(query_at, query_rows * kHeadDim * 2);
             const u32 base = query_stage(shared, query_at);
 #pragma unroll
@@ -150,6 +151,17 @@ struct Consumer {
         at.advance();
     }
 
+    // Past the keys of a tile of which this warpgroup's rows see nothing, but others of the CTA do.
+    // The turn shows that all warps have seen them come. It also shows that the others have let go
+    // of the values before, so that these, too, can be let go of whenever it is their turn; unless
+    // they come from two CTAs, whose turns are their own.
+    __device__ __forceinline__ void pass_keys() {
+        rings.keys.wait_full(key_at);
+        turns.take();
+        turns.pass();
+        release(rings.keys, key_at);
+    }
+
     // All that the scores of key tile j need besides the scale: what open tiles do without. `row`
     // is the first of this thread's two rows in the tile.
     __device__ __forceinline__ void edit(i32 j, KeyTiles open, i32 row) {
@@ -171,6 +183,10 @@ struct Consumer {
     __device__ __forceinline__ void first_scores() {
         rings.queries.wait_full(query_at);
         if (kQueryInRegisters) load_queries<kHeadDim, kTileM>(queries, own_queries());
+        if (work().passes_last(warpgroup)) {
+            pass_keys();
+            if (kCluster > 1) rings.values.wait_full(value_at);
+        }
         rings.keys.wait_full(key_at);
         turns.take();
         scores_of_next_stage();
@@ -263,55 +279,61 @@ struct Consumer {
         write_lse<kTileM>(p, tile, row, softmax);
     }
 
+    // A tile's end: the last P·V, and O and the LSE on their way. The warps meet while they write.
+    __device__ __forceinline__ void end_tile(const Tile& tile, i32 row, i32 keep,
+                                             bool passes_first) {
+        last_values(tile, row, keep);
+        if (kCluster > 1 && passes_first) rings.values.wait_full(value_at);
+        write(tile, warpgroup * 64, row);
+        if (passes_first) release(rings.values, value_at);
+    }
+
     __device__ __forceinline__ void consume() {
         const i32 first_row = warpgroup * 64;
         const i32 row = first_row + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
         bool more = own_walk(p).number < tile_count(p);
-        bool started = false;
+        bool started = false, passes_first = false;
         Tile tile;
         i32 keep = 0;
-        while (more) {
+        for (; more; started = true) {
             first_scores();
-            if (kScoresAhead) {
-                if (started) {
-                    last_values(tile, row, keep);
-                    write(tile, first_row, row);
-                } else {
-                    wgmma_wait<0>();
-                    turns.pass();
-                }
-                started = true;
+            if (kScoresAhead && started) {
+                end_tile(tile, row, keep, passes_first);
+            } else if (kScoresAhead) {
+                wgmma_wait<0>();
+                turns.pass();
             }
             const Work first = work();
             const KeyTiles keys = first.keys;
             const KeyTiles open =
                 open_key_tiles<kTileN>(p, first.tile, keys, query_of(p, first.tile, first_row),
                                        query_of(p, first.tile, first_row + 63));
-            i32 j = keys.end - 1;
+            const KeyTiles own = {keys.begin + first.passes_first(warpgroup),
+                                  keys.end - first.passes_last(warpgroup)};
+            i32 j = own.end - 1;
             keep = 0;
             first_softmax(j, open, row);
             if (has_foreign_keys<kTileN>(p, first.tile, keys)) {
-                clear_foreign_values(first.tile.k_len - j * kTileN);
+                clear_foreign_values(first.tile.k_len - (keys.end - 1) * kTileN);
             }
+            if (own.end < keys.end) release(rings.values, value_at);
             // From above: tiles that are cut, tiles that are not, tiles that are cut below.
-            i32 edited = p.edit ? keys.begin : open.end;
-            for (--j; j >= keys.begin; edited = keys.begin) {
+            i32 edited = p.edit ? own.begin : open.end;
+            for (--j; j >= own.begin; edited = own.begin) {
                 for (; j >= edited; --j) overlapped_step<true>(j, open, row, keep);
                 for (; j >= open.begin; --j) overlapped_step<false>(j, open, row, keep);
             }
             const Work last = work();
             tile = last.tile;
             more = last.more;
+            passes_first = last.passes_first(warpgroup);
+            if (passes_first) pass_keys();
             if (!kOutputOverQuery) release_queries();
-            if (!kScoresAhead) {
-                last_values(tile, row, keep);
-                write(tile, first_row, row);
-            }
+            if (!kScoresAhead) end_tile(tile, row, keep, passes_first);
         }
         if (kScoresAhead && started) {
             turns.take();
-            last_values(tile, row, keep);
-            write(tile, first_row, row);
+            end_tile(tile, row, keep, passes_first);
         }
         turns.finish();
         if (elected) tma::store_wait<0>();

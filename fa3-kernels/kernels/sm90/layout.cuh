@@ -40,8 +40,8 @@ constexpr i32 kThreads = 128 * (kConsumers + 1);
 // H200 (16k keys), with 232 at 660. A CTA has the registers that it is launched with:
 // for each thread its share of 64 Ki, rounded down to a multiple of 8.
 constexpr i32 kLaunchRegisters = 64 * 1024 / kThreads / 8 * 8;
-constexpr i32 kProducerRegisters = kConsumers == 3 ? 32 : kCluster == 1 ? 24 : 40;
-constexpr i32 kConsumerRegisters = kConsumers == 3 ? 160 : kCluster == 1 ? 240 : 232;
+constexpr i32 kProducerRegisters = kConsumers == 3 ? 32 : kCluster == 1 ? 24 : 56;
+constexpr i32 kConsumerRegisters = kConsumers == 3 ? 160 : kCluster == 1 ? 240 : 224;
 
 using KeyPanels = Panels<kHeadDim>;
 using ValuePanels = Panels<kValueDim>;

@@ -20,7 +20,8 @@ pub fn subjects(which: impl Fn(&ForwardKernel) -> bool) -> impl Iterator<Item = 
 /// so that a warpgroup can be a tile ahead; open key tiles only, with heads, groups and batches to
 /// confuse; heads that share a tile and leave rows of it over, their scores edited; the same
 /// with one key tile for each of many tiles, whose rows leave one by one; and a list of tiles of two
-/// sequences, one of which uses fewer keys, with a window whose both edges cut tiles.
+/// sequences, one of which uses fewer keys, with a window whose both edges cut tiles; and tiles of rows
+/// whose warpgroups pass by key tiles of others.
 fn subject(kernel: &ForwardKernel) -> Subject {
     let entry = fa3_kernels::entry(&kernel.symbol(), Arch::Sm90a).unwrap();
     let text = fa3_kernels::ptx(entry.symbol, entry.arch).unwrap();
@@ -54,6 +55,11 @@ fn subject(kernel: &ForwardKernel) -> Subject {
         problem::Problem { batch: 2, left: Some(2 * keys + 9), sk: 6 * keys + 9, ragged: true, ..base };
     // One key tile, more than a warpgroup's share of it beyond the sequence.
     let scant = problem::Problem { sk: keys / 2, ragged: true, ..base };
+    // The last key tile is beyond all rows but the last warpgroup's, the first one before all but the first's.
+    let apart =
+        problem::Problem { batch: 2, sq: rows, sk: 4 * keys + 32, left: Some(3 * keys + 62 - rows), ..base };
+    // One key tile for the first warpgroup, which passes by another: it does so while the last one writes.
+    let near = problem::Problem { batch: 3, sq: rows, sk: keys + 32, ..base };
     let problems = [
         (base, 1),
         (base, 2),
@@ -65,6 +71,8 @@ fn subject(kernel: &ForwardKernel) -> Subject {
         (brief, 1),
         (ragged, 1),
         (scant, 1),
+        (apart, 1),
+        (near, 1),
     ];
     let problems = problems.map(|(problem, ctas)| {
         let mut operands = problem.operands();
