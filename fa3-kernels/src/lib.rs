@@ -122,10 +122,14 @@ impl ForwardKernel {
     /// at least one, at most [`tile_m`](Self::tile_m).
     pub const fn boxes(&self, pack: u32) -> Boxes {
         let (keys, values) = (panel_columns(self.head_dim), panel_columns(self.value_dim));
+        let share = match self.tile_n.checked_div(self.cluster) {
+            Some(rows) => rows,
+            None => 0,
+        };
         Boxes {
             q: [keys, pack, self.tile_queries(pack), 1, 1],
-            k: [keys, self.tile_n / self.cluster, 1, 1],
-            v: [values, self.tile_n / self.cluster, 1, 1],
+            k: [keys, share, 1, 1],
+            v: [values, share, 1, 1],
             o: [values, 64, 1, 1],
         }
     }

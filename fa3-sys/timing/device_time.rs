@@ -1,27 +1,8 @@
 //! Time on the device as criterion's measurement: its own clock would count what the host does.
 
-use std::fmt::Display;
-use std::process::ExitCode;
-
 use criterion::measurement::{Measurement, ValueFormatter};
-use criterion::{BenchmarkGroup, Criterion, Throughput};
+use criterion::{BenchmarkGroup, Throughput};
 use fa3_sys::driver::{DriverError, Event, Stream};
-
-/// Runs the benches as the command line asks for. Says on standard error why they stopped early.
-pub fn run<E: Display>(benches: impl FnOnce(&mut Criterion<DeviceTime>) -> Result<(), E>) -> ExitCode {
-    let mut criterion =
-        Criterion::default().with_measurement(DeviceTime).sample_size(20).configure_from_args();
-    match benches(&mut criterion) {
-        Ok(()) => {
-            criterion.final_summary();
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
 
 /// Measures a call, which submits one iteration to `stream`, by events around them all. `explain` turns the
 /// driver's errors into the call's.

@@ -17,6 +17,8 @@ use fa3_sys::driver::Stream;
 mod bound;
 #[path = "../../fa3-sys/timing/device_time.rs"]
 mod device_time;
+#[path = "../../fa3-sys/timing/run.rs"]
+mod run;
 
 fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
     let cuda = Arc::new(CudaBackend::open(0)?);
@@ -44,5 +46,5 @@ fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    device_time::run(benches)
+    run::run(Criterion::default().with_measurement(DeviceTime).sample_size(20), benches)
 }

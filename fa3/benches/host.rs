@@ -16,6 +16,8 @@ use fa3_sys::driver::Stream;
 
 #[path = "common/bound.rs"]
 mod bound;
+#[path = "../../fa3-sys/timing/run.rs"]
+mod run;
 
 /// Fewer launches than a stream takes before a launch waits for an earlier one.
 const QUEUED: u64 = 128;
@@ -62,15 +64,5 @@ fn benches(criterion: &mut Criterion) -> Result<()> {
 }
 
 fn main() -> ExitCode {
-    let mut criterion = Criterion::default().configure_from_args();
-    match benches(&mut criterion) {
-        Ok(()) => {
-            criterion.final_summary();
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    run::run(Criterion::default(), benches)
 }

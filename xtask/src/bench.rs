@@ -23,15 +23,8 @@ pub(crate) struct Arguments {
     /// Only the comparison; fails where there is no torch.
     #[arg(long)]
     peers: bool,
-    /// What to compare: fwd, gqa, short or varlen, or these with -quick for a few cells of each.
-    #[arg(long, value_delimiter = ',', default_value = "fwd")]
-    grid: Vec<String>,
-    /// Compare in bursts after an idle pause, instead of under sustained load.
-    #[arg(long)]
-    burst: bool,
-    /// Rounds of the comparison, of which the median counts.
-    #[arg(long, default_value_t = 3)]
-    rounds: u32,
+    #[command(flatten)]
+    timing: compare::Timing,
     /// Run nothing; print the tables of these results of earlier comparisons.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from: Vec<PathBuf>,
@@ -58,7 +51,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
         return show(&results.collect::<Result<Vec<_>>>()?, draw).map(|()| ExitCode::SUCCESS);
     }
     if let Some(folder) = &arguments.bundle {
-        let call = compare::pack(workspace, folder, &arguments.grid)?;
+        let call = compare::pack(workspace, folder, &arguments.timing)?;
         println!(
             "{}; on the GPU machine: {call} --json results.json; here: cargo xtask bench --from results.json",
             folder.display()
@@ -107,8 +100,7 @@ fn benches(workspace: &Workspace) -> Command {
 }
 
 fn compared(workspace: &Workspace, arguments: &Arguments, draw: Option<&Path>) -> Result<ExitCode> {
-    let Arguments { grid, burst, rounds, .. } = arguments;
-    let file = compare::run(workspace, grid, *burst, *rounds)?;
+    let file = compare::run(workspace, &arguments.timing)?;
     println!("{}\n", file.display());
     show(&[Results::read(&file)?], draw)?;
     Ok(ExitCode::SUCCESS)

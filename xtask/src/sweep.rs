@@ -35,25 +35,18 @@ pub(crate) struct Arguments {
     heads: (u32, u32),
     #[command(flatten)]
     values: variants::Values,
-    /// Of which comparison the cells with such heads are timed.
-    #[arg(long, value_delimiter = ',', default_value = "fwd")]
-    grid: Vec<String>,
-    /// Time in bursts after an idle pause, instead of under sustained load.
-    #[arg(long)]
-    burst: bool,
-    /// Rounds, of which the median counts.
-    #[arg(long, default_value_t = 3)]
-    rounds: u32,
+    #[command(flatten)]
+    timing: compare::Timing,
     /// Time nothing; pack kernels, server and scripts into this folder, for a GPU machine without Rust.
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
 }
 
 pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode> {
-    let Arguments { heads, values, grid, burst, rounds, bundle } = arguments;
+    let Arguments { heads, values, timing, bundle } = arguments;
     let variants = values.variants(*heads)?;
     if let Some(folder) = bundle {
-        let call = compare::pack(workspace, folder, grid)?;
+        let call = compare::pack(workspace, folder, timing)?;
         let built = build(workspace, &variants, folder)?;
         write(&built, folder)?;
         println!(
@@ -67,7 +60,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &Arguments) -> Result<ExitC
     let server = compare::server(workspace)?;
     let folder = workspace.target.join("fa3-sweep");
     let file = write(&build(workspace, &variants, &folder)?, &folder)?;
-    let mut command = compare::script(workspace, grid, &server, *burst, *rounds);
+    let mut command = compare::script(workspace, timing, &server);
     command.args(["--peers", "none", "--variants"]).arg(&file);
     pass_through(command)
 }

@@ -17,6 +17,8 @@ use fa3_tma_examples::{Gemm, Transpose};
 mod device_time;
 #[path = "../timing/problem.rs"]
 mod problem;
+#[path = "../../../fa3-sys/timing/run.rs"]
+mod run;
 
 use problem::{Problem, Work};
 
@@ -47,5 +49,5 @@ fn benches(criterion: &mut Criterion<DeviceTime>) -> Result<(), Box<dyn Error>> 
 }
 
 fn main() -> ExitCode {
-    device_time::run(benches)
+    run::run(Criterion::default().with_measurement(DeviceTime).sample_size(20), benches)
 }

@@ -121,9 +121,8 @@ impl Session {
 
     /// The backend for a kernel of the request's own.
     fn tuned_backend(&mut self, asked: &AskedTuning) -> Outcome<Arc<dyn Backend>> {
-        let (Some(path), Some(kernel)) = (&asked.image, asked.tuning().kernel) else {
-            return Ok(Arc::clone(&self.backend));
-        };
+        let Some(path) = &asked.image else { return Ok(Arc::clone(&self.backend)) };
+        let kernel = asked.tuning().kernel.ok_or("tuning has an image, which needs a kernel")?;
         if let Some(backend) = self.tuned.get(path) {
             return Ok(Arc::clone(backend));
         }

@@ -35,7 +35,7 @@ pub struct Tuning {
 pub enum Walk {
     /// A CTA works on one tile and ends.
     TileEach,
-    /// A CTA stays on its SM and takes every so-manieth tile.
+    /// A CTA stays on its SM and takes a tile in each stride of the grid.
     Persistent,
     /// As [`Persistent`](Self::Persistent), two tiles at a time: a long one and a short one of a causal
     /// mask.
@@ -59,7 +59,12 @@ pub(crate) fn reasons(tuning: &Tuning, problem: &Problem, dims: &Dims) -> Vec<Re
     let mut refuse = |argument, value: String, rule: &str, remedy| {
         reasons.push(Reason { argument, value, rule: rule.to_owned(), remedy });
     };
-    if let Some(kernel) = tuning.kernel {
+    if let Some(kernel) = tuning.kernel.filter(|kernel| !is_well_formed(kernel)) {
+        let rule = "no forward kernel has such a tile";
+        let remedy = "2 or 3 consumers, clusters of 1 or 2, a multiple of 16 keys up to 256, widths that are \
+                      multiples of 32 up to 256";
+        refuse("tuning.kernel", format!("{kernel:?}"), rule, remedy);
+    } else if let Some(kernel) = tuning.kernel {
         let holds = heuristics::kernel_type(problem.q.dtype) == Some(kernel.operand)
             && kernel.head_dim as usize >= dims.d
             && kernel.value_dim as usize >= dims.dv;
@@ -80,6 +85,20 @@ pub(crate) fn reasons(tuning: &Tuning, problem: &Problem, dims: &Dims) -> Vec<Re
         refuse("tuning.section_of_l2", part.to_string(), "a part is at least zero, and finite", "0.5");
     }
     reasons
+}
+
+/// Whether the kernel's source can be compiled for it, registers and shared memory aside.
+fn is_well_formed(kernel: &ForwardKernel) -> bool {
+    let width = |columns: u32| (32..=256).contains(&columns) && columns.is_multiple_of(32);
+    let share = |cluster: u32| (1..=2).contains(&cluster) && kernel.tile_n.is_multiple_of(8 * cluster);
+    width(kernel.head_dim)
+        && width(kernel.value_dim)
+        && (2..=3).contains(&kernel.consumers)
+        && (16..=256).contains(&kernel.tile_n)
+        && kernel.tile_n.is_multiple_of(16)
+        && share(kernel.cluster)
+        && kernel.polynomials <= 8
+        && !(kernel.scores_ahead && kernel.output_over_query)
 }
 
 #[cfg(test)]
@@ -132,6 +151,28 @@ mod tests {
         let row = forward_kernels().next().copied().unwrap();
         let own = ForwardKernel { tile_n: row.tile_n - 16, ..row };
         assert_eq!(own.symbol(), format!("{}_own", row.symbol()));
+    }
+
+    #[test]
+    fn kernels_that_cannot_be_are_refused() {
+        let row =
+            forward_kernels().find(|kernel| kernel.operand == fa3_kernels::Operand::Bf16).copied().unwrap();
+        for kernel in [
+            ForwardKernel { cluster: 0, ..row },
+            ForwardKernel { cluster: u32::MAX, ..row },
+            ForwardKernel { consumers: 0, ..row },
+            ForwardKernel { consumers: u32::MAX, ..row },
+            ForwardKernel { tile_n: 0, ..row },
+            ForwardKernel { tile_n: 72, ..row },
+            ForwardKernel { head_dim: u32::MAX, ..row },
+            ForwardKernel { value_dim: 72, ..row },
+            ForwardKernel { polynomials: 9, ..row },
+            ForwardKernel { scores_ahead: true, output_over_query: true, ..row },
+        ] {
+            let tuning = Tuning { kernel: Some(kernel), ..Tuning::default() };
+            let error = Plan::tuned(&H200, &problem(), &tuning).unwrap_err().to_string();
+            assert!(error.contains("no forward kernel has such a tile"), "{kernel:?}: {error}");
+        }
     }
 
     #[test]

@@ -19,6 +19,30 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("peers.py", include_str!("../../../fa3/benches/peers/peers.py")),
     ("timing.py", include_str!("../../../fa3/benches/peers/timing.py")),
 ];
+/// What is timed, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Timing {
+    /// The cells to time: those of fwd, gqa, short or varlen, or these with -quick for a few of each.
+    #[arg(long, value_delimiter = ',', default_value = "fwd")]
+    grid: Vec<String>,
+    /// Time in bursts after an idle pause, instead of under sustained load.
+    #[arg(long)]
+    burst: bool,
+    /// Rounds, of which the median counts.
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+}
+
+impl Timing {
+    /// The arguments of the script.
+    fn arguments(&self) -> Vec<String> {
+        let mut arguments = self.grid.clone();
+        arguments.extend(["--rounds".to_owned(), self.rounds.to_string()]);
+        arguments.extend(self.burst.then(|| "--burst".to_owned()));
+        arguments
+    }
+}
+
 /// The folder of the scripts in a bundle.
 const FOLDER: &str = "peers";
 
@@ -48,17 +72,17 @@ pub(crate) fn torch() -> Result<()> {
 }
 
 /// Runs it, and returns the file with the results.
-pub(crate) fn run(workspace: &Workspace, grids: &[String], burst: bool, rounds: u32) -> Result<PathBuf> {
+pub(crate) fn run(workspace: &Workspace, timing: &Timing) -> Result<PathBuf> {
     let server = self::server(workspace)?;
     let folder = workspace.target.join("fa3-bench");
     fs::create_dir_all(&folder).at(&folder)?;
-    let regime = if burst { "burst" } else { "sustained" };
-    let file = folder.join(format!("{}-{regime}.json", grids.join("-")));
+    let regime = if timing.burst { "burst" } else { "sustained" };
+    let file = folder.join(format!("{}-{regime}.json", timing.grid.join("-")));
     // That of an earlier run must not be taken for this one's.
     if file.exists() {
         fs::remove_file(&file).at(&file)?;
     }
-    let mut command = script(workspace, grids, &server, burst, rounds);
+    let mut command = script(workspace, timing, &server);
     command.arg("--json").arg(&file);
     let line = process::line(&command);
     if pass_through(command)? != std::process::ExitCode::SUCCESS {
@@ -74,31 +98,21 @@ pub(crate) fn server(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// The command that compares.
-pub(crate) fn script(
-    workspace: &Workspace,
-    grids: &[String],
-    server: &Path,
-    burst: bool,
-    rounds: u32,
-) -> Command {
+pub(crate) fn script(workspace: &Workspace, timing: &Timing, server: &Path) -> Command {
     let mut command = Command::new("python3");
-    command.arg(workspace.root.join("fa3/benches/peers").join(MAIN)).args(grids);
+    command.arg(workspace.root.join("fa3/benches/peers").join(MAIN)).args(timing.arguments());
     command.arg("--ours").arg(format!("'{}'", server.display()));
-    command.arg("--rounds").arg(rounds.to_string());
-    if burst {
-        command.arg("--burst");
-    }
     command
 }
 
 /// Packs the server and the scripts, and returns how they are called.
-pub(crate) fn pack(workspace: &Workspace, folder: &Path, grids: &[String]) -> Result<String> {
+pub(crate) fn pack(workspace: &Workspace, folder: &Path, timing: &Timing) -> Result<String> {
     cubins::build(workspace, &cubins::Arguments::default())?;
     bundle::clear(folder, SERVER)?;
     fs::create_dir_all(folder).at(folder)?;
     bundle::add(&programs::example(workspace, "fa3", SERVER)?, &folder.join(SERVER))?;
     pack_scripts(folder)?;
-    Ok(format!("python3 {FOLDER}/{MAIN} {} --ours ./{SERVER}", grids.join(" ")))
+    Ok(format!("python3 {FOLDER}/{MAIN} {} --ours ./{SERVER}", timing.arguments().join(" ")))
 }
 
 /// Writes the scripts into a folder of a bundle.
